@@ -1,0 +1,1 @@
+"""program.json: schema, validation, canonical form, presets."""
