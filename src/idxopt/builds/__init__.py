@@ -1,0 +1,1 @@
+"""Builds: manifests, state, locks, resolver, and one physical index at a time."""
