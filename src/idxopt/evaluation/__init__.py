@@ -1,0 +1,1 @@
+"""Judged queries, metrics, intervals, comparisons (contract 10: figures are honest)."""
