@@ -1,0 +1,89 @@
+"""Fixtures for every test: real nodes, the shared collections, caches of one's own.
+
+What a machine lacks makes a test skip with the reason; with CI set it fails, so that a green run means all ran.
+Under pytest-xdist each worker starts the nodes that its own tests ask for: tests on different workers never meet.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.nodes.artifacts import NodeUnavailableError
+from tests.nodes.launcher import node
+
+ROOT = Path(__file__).resolve().parent.parent
+NODE_FIXTURES = {"opensearch_url", "opensearch3_url"}
+
+_unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", parent=_unhurried, max_examples=100, derandomize=True, database=None)
+settings.register_profile("dev", parent=_unhurried, max_examples=50)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("cluster")
+
+
+def skip_or_fail(reason: str) -> NoReturn:
+    """Skip for want of something outside the repository; in CI that is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}; with CI set nothing may be missing", pytrace=False)
+    pytest.skip(reason)
+
+
+def _node(version: str) -> Iterator[str]:
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(node(version))
+        except NodeUnavailableError as error:
+            skip_or_fail(str(error))
+        yield url
+
+
+@pytest.fixture(scope="session")
+def opensearch_url() -> Iterator[str]:
+    """The address of an OpenSearch 2.19.1 node."""
+    yield from _node("2.19.1")
+
+
+@pytest.fixture(scope="session")
+def opensearch3_url() -> Iterator[str]:
+    """The address of an OpenSearch 3.5.0 node."""
+    yield from _node("3.5.0")
+
+
+@pytest.fixture(scope="session")
+def native_url() -> str:
+    """The address of a node with native hybrid search; never started here, so its absence is no failure."""
+    url = os.environ.get("IDXOPT_TEST_NATIVE_URL")
+    if not url:
+        pytest.skip("IDXOPT_TEST_NATIVE_URL names no node with native hybrid search")
+    return url
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared collections beside the repository."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "datasets").is_dir():
+        skip_or_fail("there is no ../shared/datasets beside the repository")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes this user's caches or configuration, or is steered by this shell's IDXOPT_ variables."""
+    for name in os.environ:
+        if name.startswith("IDXOPT_") and not name.startswith("IDXOPT_TEST_"):
+            monkeypatch.delenv(name)
+    places = tmp_path_factory.mktemp("places")
+    monkeypatch.setenv("IDXOPT_CACHE_DIR", str(places / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(places / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(places / "data"))

