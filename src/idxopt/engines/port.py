@@ -288,3 +288,10 @@ class Engine(Reader, Protocol):
         One bad row never fails the others.
         """
         ...
+
+    def overwrite(self, index: str, uuid: str, puts: Iterable[LoadRow], deletes: Iterable[str]) -> LoadReport:
+        """Bulk `index` and `delete` past the pipeline, to carry an application's writes over to another build.
+
+        Same retries and the same care for the uuid as `load`; deleting what is not there is fine. `created` counts puts.
+        """
+        ...
