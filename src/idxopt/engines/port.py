@@ -146,11 +146,12 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One hit. `score` is the engine's own (float32 on servers)."""
+    """One hit. `score` is the engine's own (float32 on servers). `sort`: its sort values, in the order asked."""
 
     id: str
     score: float
     source: Mapping[str, Any]
+    sort: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
