@@ -1,8 +1,8 @@
 """program.json, schema `idxopt/1`: views made of steps, how their rows are searched, and how legs are fused.
 
-The shape is a firm contract (design, contract 1): unknown fields are errors, nothing here can execute. What later
-versions need (`models`, `dense`, `rerank`, `combine`, `rows`, `generator`) is accepted by the schema now and refused by the
-compiler until it is built.
+The shape is a firm contract (design, contract 1): unknown fields are errors, nothing here can execute. What
+later versions need (`models`, `dense`, `rerank`, `combine`, `rows`, `generator`) is accepted by the schema now and
+refused by the compiler until it is built.
 """
 
 from __future__ import annotations

@@ -18,13 +18,18 @@ GENERATED = ("summary", "questions", "paraphrase", "mindmap", "restructure")
 
 
 class Model(BaseModel):
-    """Base of everything in a program: unknown fields are errors, values never change."""
+    """Base of everything in a program: unknown fields are errors, values never change, `"5"` is no number."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, strict=True)
 
 
 class Slice(Model):
-    """Splits each row into several along one field. `window`, `overlap` and `min_size` count units."""
+    """Splits each row into several along one field.
+
+    `window`, `overlap` and `min_size` count units (words for `headings`, which takes no window: one row a section;
+    slice again to bound its size). `level` and `keep_heading_path` belong to `headings`; the path is kept in the field
+    `path`.
+    """
 
     op: Literal["slice"]
     unit: str = Field(description="words | sentences | paragraphs | headings, or a key of `models`")
@@ -39,8 +44,9 @@ class Slice(Model):
 class Normalize(Model):
     """Rewrites the text of one or more fields in place.
 
-    `keep_original` (split_identifiers, abbreviations, terms, numbers, dates): what is found stays and the rewritten
-    form is added after it. `pattern`/`replacement` belong to `regex_replace` (RE2 syntax), `table` to `abbreviations` and `terms`.
+    `keep_original` (split_identifiers, abbreviations, terms, numbers, units, dates): what is found stays and the
+    rewritten form is added after it. `pattern`/`replacement` belong to `regex_replace` (RE2 syntax), `table` to
+    `abbreviations` and `terms`.
     """
 
     op: Literal["normalize"]
@@ -136,6 +142,7 @@ class Neighbours(_Enrich):
     """Titles of the previous and the next document of the same folder (ids split at the last `/`), in id order."""
 
     with_: Literal["neighbours"] = Field(alias="with")
+    field: FieldName = "title"
 
 
 class Generated(_Enrich):
@@ -176,14 +183,22 @@ class Reweight(Model):
 class Reorganize(Model):
     """Changes the structure. Which parameters belong to which form is written in `operators` docs.
 
-    `sections`: headings to rows. `table_rows`, `list_items`, `qa_pairs`, `attributes`: to rows. `code_blocks`: to the field
-    `into`. `merge_short`: neighbouring rows below `min_size` words are joined. `promote`/`rename`: `field` to `into`
-    (promote keeps the original).
+    `sections`: headings to rows. `table_rows`, `list_items`, `qa_pairs`, `attributes`: to rows. `code_blocks`: moved to
+    the field `into`. `merge_short`: neighbouring rows below `min_size` words are joined. `promote`/`rename`: `field` to
+    `into` (promote keeps the original).
     """
 
     op: Literal["reorganize"]
     to: Literal[
-        "sections", "table_rows", "list_items", "qa_pairs", "code_blocks", "attributes", "merge_short", "promote", "rename"
+        "sections",
+        "table_rows",
+        "list_items",
+        "qa_pairs",
+        "code_blocks",
+        "attributes",
+        "merge_short",
+        "promote",
+        "rename",
     ]
     field: FieldName = "body"
     into: FieldName | None = None
@@ -217,7 +232,7 @@ class Span(Model):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Span:
-        if len(self.model_fields_set) != 1:
+        if sum(value is not None for _, value in self) != 1:
             names = ", ".join(type(self).model_fields)
             raise ValueError(f"give exactly one of {names}")
         return self
