@@ -1,0 +1,103 @@
+"""What holds for the repository as a whole: layers, sizes, names, and nothing of one machine in a tracked file."""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_FILE = 420
+VAGUE = {"util", "utils", "common", "helper", "helpers", "manager", "managers", "core", "misc", "stuff"}
+
+# Written in pieces so that this file does not hold what it looks for.
+REGISTRY_HOSTS = re.compile(r"(maven|py" + r"pi|npmjs|crates|debian|python" + r"hosted)[a-z0-9.-]*\.(org|io|com|net)\b")
+MACHINE_PATHS = re.compile(r"(^|[^\w.])/(work|root|farm)" + r"/")
+UNFINISHED = re.compile(
+    r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplemented" + r"Error)\b|pytest\.skip" + r"\(\)|assert Tr" + r"ue\b"
+)
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("this is no git work tree")
+    paths = (ROOT / name for name in done.stdout.decode().split("\0") if name)
+    return [path for path in paths if path.is_file()]
+
+
+def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def python_files(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def test_imports_keep_to_the_layers(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    code = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert code == 0, capsys.readouterr().out
+
+
+def test_files_are_short_enough_to_know():
+    sizes = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in python_files("src", "tests", "benchmarks")
+    }
+    assert {name: size for name, size in sizes.items() if size > LONGEST_FILE} == {}
+    assert len(sizes) > 20
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    parts = {part for path in python_files("src") for part in path.relative_to(ROOT).with_suffix("").parts}
+    assert parts & VAGUE == set()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "example"),
+    [
+        (REGISTRY_HOSTS, "https://repo1.maven" + ".org/maven2"),
+        (MACHINE_PATHS, "open('/work" + "/main/x')"),
+        (UNFINISHED, "# TO" + "DO later"),
+    ],
+    ids=["registry hosts", "paths of one machine", "unfinished"],
+)
+def test_no_tracked_file_holds(pattern, example):
+    assert pattern.search(example)
+    assert lines_with(pattern, tracked()) == []
+
+
+def test_the_lock_names_no_host_and_covers_every_requirement():
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", text) == []
+    locked: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE):
+        locked.setdefault(canonicalize_name(name), set()).add(version)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [
+        *project["project"]["dependencies"],
+        *(line for extra in project["project"]["optional-dependencies"].values() for line in extra),
+        *project["dependency-groups"]["dev"],
+    ]
+    missing = [
+        line
+        for line in wanted
+        if not all(
+            requirement.specifier.contains(version, prereleases=True)
+            for requirement in [Requirement(line)]
+            for version in locked.get(canonicalize_name(requirement.name), {"0"})
+        )
+    ]
+    assert missing == [], "run `make lock`"
