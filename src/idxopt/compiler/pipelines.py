@@ -1,0 +1,53 @@
+"""The ingest pipeline of a primary view: one painless script, the same for every program; the steps are its `params`.
+
+It writes `idxopt.doc_id` and the derived fields from the untouched source fields, so that running it twice changes
+nothing. What it cannot make equal to the interpreter it leaves out and sets `idxopt.incomplete`; a document is never lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from idxopt.compiler.fields import DOC_ID, OWN
+from idxopt.compiler.placement import ViewPlacement
+from idxopt.program.effects import normalized_fields
+from idxopt.program.schema import Program
+from idxopt.program.steps import Discard, Lead, Normalize, Reorganize, Step
+
+TEXT_LIMIT = 900_000
+"""UTF-16 units of one text that the script works on: painless stops a function after a million turns of its loops."""
+
+
+def ingest_pipeline(program: Program, placement: ViewPlacement, mark: Mapping[str, str]) -> dict[str, Any]:
+    """The pipeline body. Its owner mark is JSON in `description` (engines refuse `_meta` in a pipeline)."""
+    names = sorted(program.source.fields)
+    params = {
+        "paths": {name: program.source.fields[name].split(".") for name in names},
+        "steps": [plain for step in placement.pipelined for plain in script_steps(step)],
+        "outputs": list(placement.outputs),
+        "incomplete": bool(placement.lost_on_write),
+        "limit": TEXT_LIMIT,
+    }
+    return {
+        "description": json.dumps(dict(mark), separators=(",", ":")),
+        "processors": [
+            {"script": {"lang": "painless", "source": script_source(), "params": params}},
+        ],
+        "on_failure": [
+            {"remove": {"field": OWN, "ignore_missing": True}},
+            {"set": {"field": f"{OWN}.incomplete", "value": True}},
+            {"set": {"field": DOC_ID, "copy_from": "_id", "ignore_empty_value": True}},
+        ],
+    }
+
+
+@cache
+def script_source() -> str:
+    """The painless script as it is shipped (`pipeline.painless`), without its comments."""
+    text = resources.files("idxopt.compiler").joinpath("pipeline.painless").read_text("utf-8")
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("//"))
