@@ -1,0 +1,149 @@
+"""Lucene's StandardTokenizer (UAX #29 and UTS #51 by longest match) in linear time.
+
+A text is first written as a string of character classes, one letter a code point (`word_classes`); the grammar is a
+regular expression over that. Every alternative begins with classes of its own, and what may follow a repetition cannot
+begin with what it repeats, so that possessive repetition finds the longest match. Three things need more than that:
+
+- tokens beyond MAX_TOKEN: Lucene matches inside a window, so that what follows a cut is tokenised afresh;
+- a pictograph that is also a letter (U+2139, U+24C2...) before a ZERO WIDTH JOINER: word or emoji, the longer wins;
+- a run of connectors (`_`) that begins no word, with the beginning of a token inside its combining characters.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Generator, Iterator
+
+from idxopt.text.word_classes import OTHER, RANGES
+
+MAX_TOKEN = 255
+"""UTF-16 units in a token of the standard tokenizer (Lucene's default)."""
+
+_SAFE_LENGTH = MAX_TOKEN // 2  # so many code points never pass MAX_TOKEN UTF-16 units
+
+Span = tuple[int, int]
+
+
+class _Classes(dict[int, str]):
+    """Code point -> class, filled as code points are met; made for `str.translate`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        ends = []
+        for name, ranges in RANGES.items():
+            for low, _, high in (part.partition("-") for part in ranges.split()):
+                ends.append((int(low, 16), int(high or low, 16), name))
+        self._ranges = [(-1, -1, OTHER), *sorted(ends)]
+        self._starts = [low for low, _, _ in self._ranges]
+
+    def __missing__(self, code_point: int) -> str:
+        _, high, name = self._ranges[bisect_right(self._starts, code_point) - 1]
+        found = self[code_point] = name if code_point <= high else OTHER
+        return found
+
+
+_CLASSES = _Classes()
+
+_X = "[ektvgqzms]*+"  # extends any character (WB4)
+_STYLED = "[ekgqzms]*+"  # the same inside emoji, where variation selectors have their own place
+_LETTER = f"[AHP]{_X}"
+_DIGIT = f"0{_X}"
+_RUN = (
+    f"(?:(?:H{_X}(?:\"{_X}H{_X}|'{_X})|{_LETTER}(?:[:.']{_X}{_LETTER})*+|{_DIGIT}(?:[,.']{_X}{_DIGIT})*+)++"
+    f"|(?:K{_X})++)"
+)
+_WORD = f"(?:_{_X})*+{_RUN}(?:(?:_{_X})++{_RUN})*+(?:_{_X})*+"
+_ONWARD = "z++(?=[EP])|z(?=m)"
+_EMOJI = (
+    f"(?:z*+[EP]{_STYLED}(?:v(?:{_ONWARD}|g++q)?+)?+|m{_STYLED})"
+    f"(?:(?<=z)(?:[EP]{_STYLED}(?:v(?:{_ONWARD})?+)?+|m{_STYLED}))*+"
+    f"|#(?:{_STYLED}vk|[egqzms]*+k){_STYLED}"
+    f"|(?:R{_X}){{2}}"
+)
+_EMOJI_PATTERN = re.compile(_EMOJI)
+_TOKEN = re.compile(f"({_WORD}|(?:[Ss]{_X})++|C{_X}|{_EMOJI})|((?:_{_X})++)|z++")
+_TOKEN_INSIDE = re.compile("[szm]")
+_PLAIN_RUN = re.compile("_[_ektvgq]*+|z++")
+
+_PICTOGRAPH_OR_LETTER = "P"
+
+# ASCII text needs no classes; a match of connectors alone is no token.
+_ASCII = re.compile(r"\w++(?:(?:(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))\w++)*+", re.ASCII)
+
+
+def standard_tokens(text: str) -> list[str]:
+    """Tokens of Lucene's StandardTokenizer as written (not lowercased), in order."""
+    if text.isascii():
+        tokens = _ASCII.findall(text)
+        if "_" in text:
+            tokens = [token for token in tokens if token.strip("_")]
+        if max(map(len, tokens), default=0) <= MAX_TOKEN:
+            return tokens
+    return [text[start:end] for start, end in standard_spans(text)]
+
+
+def standard_spans(text: str) -> Iterator[Span]:
+    """Start and end, in code points, of each token of Lucene's StandardTokenizer, in order."""
+    kinds = text.translate(_CLASSES)
+    position = 0
+    while position < len(kinds):
+        for match in _TOKEN.finditer(kinds, position):
+            start, end = match.span()
+            if _is_plain(match, kinds):
+                if match.start(1) >= 0:
+                    yield start, end
+            else:
+                position = yield from _scan(text, kinds, start, end)
+                break
+        else:
+            return
+
+
+def _is_plain(match: re.Match[str], kinds: str) -> bool:
+    """Whether the match holds as it is: not too long, not ambiguous, no token inside a run of connectors."""
+    start, end = match.span()
+    if match.start(1) < 0:
+        return match.start(2) < 0 or not _TOKEN_INSIDE.search(kinds, start, end)
+    if end - start > _SAFE_LENGTH:
+        return False
+    return kinds[start] != _PICTOGRAPH_OR_LETTER or kinds[end - 1] != "z"
+
+
+def _scan(text: str, kinds: str, position: int, stop: int) -> Generator[Span, None, int]:
+    """Spans from `position` on, each the longest match inside its own window; returns where it stopped."""
+    while position < stop:
+        window = _window_end(text, position)
+        match = _TOKEN.search(kinds, position, window)
+        if match is None:
+            position = window
+        elif match.start() > position:
+            position = match.start()
+        elif match.start(1) < 0:
+            position += _hopeless(kinds, position)
+        else:
+            end = match.end()
+            if kinds[position] == _PICTOGRAPH_OR_LETTER and (emoji := _EMOJI_PATTERN.match(kinds, position, window)):
+                end = max(end, emoji.end())
+            yield position, end
+            position = end
+    return position
+
+
+def _hopeless(kinds: str, position: int) -> int:
+    """How many characters to skip where a run begins no token: those whose windows see nothing but the same run."""
+    run = _PLAIN_RUN.match(kinds, position, position + 2 * MAX_TOKEN)
+    return max(1, run.end() - position - MAX_TOKEN) if run else 1
+
+
+def _window_end(text: str, start: int) -> int:
+    """The end of the longest run of whole code points from `start` with at most MAX_TOKEN UTF-16 units."""
+    window = text[start : start + MAX_TOKEN]
+    end = start + len(window)
+    if window.isascii():
+        return end
+    excess = len(window) + sum(character > "\uffff" for character in window) - MAX_TOKEN
+    while excess > 0:
+        end -= 1
+        excess -= 2 if text[end] > "\uffff" else 1
+    return end
