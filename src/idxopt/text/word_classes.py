@@ -76,7 +76,7 @@ RANGES = {
     ),
     # katakana
     "K": "3031-3035 309b-309c 30a0-30fa 30fc-30ff 31f0-31ff 32d0-32fe 3300-3357 ff66-ff9d 1b000 1b164-1b167",
-    # connectors: ExtendNumLet
+    # what connects words, ExtendNumLet
     "_": "5f 202f 203f-2040 2054 fe33-fe34 fe4d-fe4f ff3f",
     # inside words: MidLetter
     ":": "3a b7 387 5f4 2027 fe13 fe55 ff1a",
