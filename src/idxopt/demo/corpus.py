@@ -67,8 +67,8 @@ def build_corpus(folder: Path, *, library: Path | None = None) -> DemoData:
     The same Python gives the same files, byte for byte. Raises SourceError where the folder holds anything else, or
     no source can be read.
     """
-    modules = list(read_modules(library))
-    modules, queries = take_queries(modules)
+    _refuse_foreign(folder)
+    modules, queries = take_queries(list(read_modules(library)))
     dev, test = split_queries(queries)
     pages = {page_id(module): render_page(module) for module in modules}
     data = DemoData(
@@ -184,16 +184,16 @@ def _hash(text: str) -> str:
     return hashlib.sha256(f"{SEED}\n{text}".encode()).hexdigest()
 
 
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARKER).is_file())):
+        raise SourceError(
+            "exists and was not made by the demo", remedy="choose another folder, or an empty one", place=str(folder)
+        )
+
+
 def _clear(folder: Path) -> None:
-    if folder.exists():
-        if not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARKER).is_file()):
-            raise SourceError(
-                "exists and was not made by the demo",
-                remedy="choose another folder, or an empty one",
-                place=str(folder),
-            )
-        for name in ("pages", "qrels"):
-            shutil.rmtree(folder / name, ignore_errors=True)
+    for name in ("pages", "qrels"):
+        shutil.rmtree(folder / name, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
 
 

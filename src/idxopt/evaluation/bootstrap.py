@@ -14,6 +14,8 @@ from scipy import stats
 
 RESAMPLES = 10_000
 SEED = 20_240_229
+ROUNDING = 1e-12
+"""Values that differ by no more are equal: differences of equal pairs may be off by their last bits."""
 _VALUES_AT_ONCE = 2_000_000
 """Resampled values held in memory at a time (16 MB)."""
 
@@ -43,7 +45,7 @@ def mean_interval(
     centre = math.fsum(values) / n
     if n == 1:
         return Interval(centre, None, None, n, level, "none")
-    if np.ptp(data) == 0:
+    if np.ptp(data) <= ROUNDING:
         return Interval(centre, centre, centre, n, level, "constant")
     method: Literal["BCa", "percentile"] = "BCa"
     low, high = _bootstrap(data, method, level, resamples, seed)

@@ -48,7 +48,8 @@ def strictly_falling(scores: list[float]) -> list[float]:
             return _by_rank(len(scores))
         value = float(np.float32(score))
         if falling and value >= falling[-1]:
-            value = float(np.nextafter(np.float32(falling[-1]), np.float32(-np.inf)))
+            with np.errstate(over="ignore"):
+                value = float(np.nextafter(np.float32(falling[-1]), np.float32(-np.inf)))
         falling.append(value)
     return falling if all(math.isfinite(value) for value in falling) else _by_rank(len(scores))
 
