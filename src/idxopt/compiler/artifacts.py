@@ -1,6 +1,7 @@
 """The compiled artifacts of the presets: `index_templates/*.json` and `ingest_pipelines/*.json`, usable with curl.
 
-`python -m idxopt.compiler.artifacts` writes them, `--check` compares them byte for byte. Run in a checkout (or give `--root`).
+`python -m idxopt.compiler.artifacts` writes them, `--check` compares them byte for byte. Run it in a checkout, or give
+`--root`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def render(request: Request) -> str:
 def script(requests: Iterable[Request], *, title: str) -> str:
     """A shell script of requests, stopping at the first that fails. Set `URL` before running it."""
     comment = title.replace("\n", " ")
-    head = f"# {comment}\nset -eu\n: \"${{URL:?set URL to the engine's address}}\"\n"
+    head = f'# {comment}\nset -eu\n: "${{URL:?set URL to the engine\'s address}}"\n'
     return head + "".join(f"\n{render(request)}\n" for request in requests)
 
 

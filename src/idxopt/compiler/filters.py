@@ -1,7 +1,7 @@
 """Filters: the subset of the OpenSearch query DSL that every engine here answers alike.
 
-`term`, `terms`, `range`, `exists`, `ids` and `bool` over metadata fields and `idxopt.doc_id`. Anything else is refused with
-the valid name nearest to it: a filter that is silently ignored would answer from outside the filter.
+`term`, `terms`, `range`, `exists`, `ids` and `bool` over metadata fields and `idxopt.doc_id`. Anything else is refused
+with the valid name nearest to it: a filter that is silently ignored would answer from outside the filter.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NO_RANGE = frozenset({"keyword", "boolean"})
 def check_filter(filter: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """The filter in its plain form (lists in `bool`, no `{"value": ...}`).
 
-    Raises UsageError, its `place` the path within the filter, for an unknown clause or field and for a value that no engine
-    would accept.
+    Raises UsageError, its `place` the path within the filter, for an unknown clause or field and for a value that no
+    engine would accept.
     """
     return _Check(source).clause(filter, "filter", 0)
 
@@ -56,8 +56,8 @@ class _Check:
             case "range":
                 return self._range(value, here)
             case "exists":
-                field = value.get("field") if isinstance(value, Mapping) and len(value) == 1 else None
-                return {"exists": {"field": self._known(field, here)}}
+                asked = value.get("field") if isinstance(value, Mapping) and len(value) == 1 else None
+                return {"exists": {"field": self._known(asked, here)}}
             case "ids":
                 given = value.get("values") if isinstance(value, Mapping) and len(value) == 1 else None
                 return {"ids": {"values": [str(item) for item in self._values(given, f"{here}.values")]}}
@@ -119,9 +119,7 @@ class _Check:
 
     def _values(self, given: Any, place: str) -> list[Any]:
         if not isinstance(given, list) or not given or len(given) > _MAX_TERMS:
-            raise UsageError(
-                f"needs a list of 1 to {_MAX_TERMS:,} values", remedy='write ["a", "b"]', place=place
-            )
+            raise UsageError(f"needs a list of 1 to {_MAX_TERMS:,} values", remedy='write ["a", "b"]', place=place)
         return [self._value(item, place) for item in given]
 
     def _value(self, value: Any, place: str) -> Any:

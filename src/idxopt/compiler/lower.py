@@ -13,24 +13,20 @@ from idxopt.compiler.pipelines import ingest_pipeline
 from idxopt.compiler.placement import place_steps
 from idxopt.compiler.templates import index_template
 from idxopt.errors import ProgramError
-from idxopt.operators.tables import Tables, tables_needed
 from idxopt.program.canonical import program_hash
 from idxopt.program.effects import view_fields
-from idxopt.program.schema import Program
 from idxopt.program.reserved import unsupported
+from idxopt.program.schema import Program
 
 __all__ = ["legs", "lower"]
 
 SERVED_REFRESH = "1s"
 
 
-def lower(
-    program: Program, target: Target, generations: Mapping[str, Generations], tables: Tables | None = None
-) -> Compiled:
+def lower(program: Program, target: Target, generations: Mapping[str, Generations]) -> Compiled:
     """Everything that `program` needs on an engine of the kind of `target`.
 
-    `generations` by view (0 where absent). `tables`: the frozen tables of the build, None before they are made.
-    Raises ProgramError for what this version cannot lower.
+    `generations` by view (0 where absent). Raises ProgramError for what this version cannot lower.
     """
     _refuse_unsupported(program)
     views = {name: _view(program, name, target, generations.get(name, Generations())) for name in program.views}

@@ -54,8 +54,8 @@ class Leg:
     """One ranked list. `key` is `view.kind` (`content.lexical`). `many_rows`: several rows a document, so collapse.
     `primary`: a hit's `_id` is the document's own (elsewhere it is the row's, and `idxopt.doc_id` names the document).
 
-    `boosts` by path are what the engine is sent (weights, divided by k1 + 1 where the engine multiplies and fields differ);
-    a raw score times `scale` is the sum over fields of weight * BM25 as the embedded engine has it.
+    `boosts` by path are what the engine is sent (weights, divided by k1 + 1 where the engine multiplies and fields
+    differ); a raw score times `scale` is the sum over fields of weight * BM25 as the embedded engine has it.
     """
 
     key: str
@@ -74,11 +74,12 @@ class Leg:
 class CompiledView:
     """Everything that one view needs on an engine.
 
-    `index` is `{name}--{view}--{hash8}`; `view_hash` the full 64 hex digits. `index_body` has settings (hidden, `refresh_interval: -1`,
-    no replicas: as created) and mappings with `_meta.idxopt` (owner, index, view_hash, view spec). `served_settings` are set after
-    the load (refresh interval, replicas, default pipeline; flat names). `pipeline` is None outside the primary view and where the
-    engine has none; without steps it still writes `idxopt.doc_id`.
-    `lost_on_write`: program fields that a document written through the alias will lack until the next build (empty: none).
+    `index` is `{name}--{view}--{hash8}`; `view_hash` the full 64 hex digits. `index_body` has settings as created
+    (hidden, `refresh_interval: -1`, no replicas) and mappings with `_meta.idxopt` (owner, index, view_hash, name, view,
+    lowering). `served_settings` are set after the load (refresh interval, replicas, default pipeline; flat names).
+    `pipeline` is None outside the primary view and where the engine has none; without steps it still writes
+    `idxopt.doc_id`. `lost_on_write`: program fields that a document written through the alias will lack until the next
+    build (empty: none).
     """
 
     view: str

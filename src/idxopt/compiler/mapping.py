@@ -17,8 +17,8 @@ from idxopt.program.effects import ViewFields
 from idxopt.program.schema import LexicalField, Program
 
 KEYWORD_IGNORE_ABOVE = 10_922
-"""UTF-16 units. Lucene refuses a term beyond 32,766 bytes, and a unit takes at most 3: longer values stay in the document
-and are only not found by a filter, instead of failing the write."""
+"""UTF-16 units. Lucene refuses a term beyond 32,766 bytes, and a unit takes at most 3: longer values stay in the
+document and are only not found by a filter, instead of failing the write."""
 
 DEFAULT_FIELD_LIMIT = 1_000
 MAX_DEPTH = 20
@@ -56,7 +56,7 @@ def index_settings(program: Program, view_name: str, target: Target, mappings: M
 
 
 def view_properties(program: Program, view_name: str, fields: ViewFields) -> dict[str, Any]:
-    """`mappings.properties` of a view: metadata and untouched searched fields where the source has them, the rest under `idxopt`."""
+    """`mappings.properties` of a view: metadata and untouched searched fields at source paths, the rest `idxopt.*`."""
     view = program.views[view_name]
     searched = view.lexical.fields if view.lexical is not None else {}
     place = f"views.{view_name}"

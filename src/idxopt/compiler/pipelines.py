@@ -1,7 +1,7 @@
 """The ingest pipeline of a primary view: one painless script, the same for every program; the steps are its `params`.
 
 It writes `idxopt.doc_id` and the derived fields from the untouched source fields, so that running it twice changes
-nothing. What it cannot make equal to the interpreter it leaves out and sets `idxopt.incomplete`; a document is never lost.
+nothing. What it cannot make equal to the interpreter it leaves out and sets `idxopt.incomplete`; no document is lost.
 """
 
 from __future__ import annotations
@@ -51,3 +51,29 @@ def script_source() -> str:
     text = resources.files("idxopt.compiler").joinpath("pipeline.painless").read_text("utf-8")
     lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(line for line in lines if line and not line.lstrip().startswith("//"))
+
+
+def script_steps(step: Step) -> list[dict[str, Any]]:
+    """A step that runs in both places as the script reads it, one entry a field."""
+    match step:
+        case Normalize():
+            extra = {"keep": step.keep_original} if step.scheme == "split_identifiers" else {}
+            return [{"do": step.scheme, "field": name, **extra} for name in normalized_fields(step)]
+        case Reorganize():
+            return [{"do": step.to, "field": step.field, "into": step.into}]
+        case Discard() if step.span.fields is not None:
+            return [{"do": "drop", "field": name} for name in sorted(set(step.span.fields))]
+        case Discard():
+            return [{"do": "phrases", "field": step.field, "phrases": sorted(set(step.span.phrases or ()))}]
+        case Lead():
+            return [
+                {
+                    "do": "lead",
+                    "field": step.field,
+                    "into": step.into,
+                    "sentences": step.sentences or 0,
+                    "words": step.words or 0,
+                }
+            ]
+        case _:
+            raise AssertionError(f"{type(step).__name__} has no form on the server")

@@ -1,7 +1,7 @@
 """Where each step of a view runs, and why: on the client when a build is loaded, and where possible on the server too.
 
-Only the primary view has a pipeline: its rows are the documents that an application writes through the alias. A step is in
-the pipeline if and only if it can run in both places and its inputs are source fields or outputs of pipelined steps.
+Only the primary view has a pipeline: its rows are the documents that an application writes through the alias. A step is
+in the pipeline if and only if it can run in both places and its inputs are source fields or outputs of pipelined steps.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 from idxopt.compiler.lowered import Place, Placement
-from idxopt.operators.registry import where
+from idxopt.operators.registry import form_name, where
 from idxopt.program.effects import ViewFields, reads_tables, step_effect, view_fields
 from idxopt.program.schema import Program
 from idxopt.program.steps import Step
@@ -21,7 +20,7 @@ _IN_PIPELINE = "runs on the client when the build is loaded and in the ingest pi
 
 @dataclass(frozen=True, slots=True)
 class ViewPlacement:
-    """Placements of a view, the steps of its pipeline, what the pipeline writes, and what writes through the alias lack."""
+    """Placements of a view, the steps of its pipeline, what it writes, and what writes through the alias lack."""
 
     placements: tuple[Placement, ...]
     pipelined: tuple[Step, ...]
@@ -39,7 +38,7 @@ def place_steps(program: Program, view_name: str, *, pipelines: bool) -> ViewPla
     pipelined: list[Step] = []
     for number, step in enumerate(view.steps):
         place, why = _place(step, on_server, obstacle)
-        placements.append(Placement(number, operator_name(step), place, why))
+        placements.append(Placement(number, form_name(step), place, why))
         effect = step_effect(step)
         on_server -= effect.removes
         if place == "both":

@@ -4,7 +4,7 @@
 |---|---|
 | `full-text` | the baseline: every field searched alike; compare everything else with it |
 | `fields` | documents with good titles: a match in the title counts twice |
-| `identifiers` | code and API documentation: `getUserName`, `max_result_window` and `a.b.c` are found by their words too |
+| `identifiers` | code and API documentation: `getUserName` and `max_result_window` are found by their words too |
 | `sections` | long documents with headings: sections compete beside whole documents, fused by rank |
 """
 
@@ -35,7 +35,7 @@ class Preset:
 
 
 def preset(name: str, *, program_name: str, source: Source = BEIR_SOURCE) -> Program:
-    """The program of a preset over the fields of `source` (`title` and `body` have a meaning, others are searched as they are).
+    """The program of a preset over the fields of `source` (`title` and `body` have a meaning, others weigh 1).
 
     Raises UsageError for an unknown preset and ProgramError where it needs a `body` that the source lacks.
     """
@@ -78,7 +78,9 @@ def _sections(source: Source) -> dict[str, View]:
             remedy='map it: "fields": {"body": "PATH", ...}',
             place="source.fields",
         )
-    searched = {name: LexicalField() for name in ("title", "path", "body") if name in {"path", *source.fields}}
+    searched: dict[str, LexicalField] = {
+        name: LexicalField() for name in ("title", "path", "body") if name in {"path", *source.fields}
+    }
     return {
         "content": View(lexical=_searched(source, _TITLE_WEIGHT)),
         "sections": View(
