@@ -10,7 +10,7 @@ WORKERS ?= 2
 PYTEST_ARGS ?= -m "not slow" -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow check format lock artifacts bench clean
+.PHONY: help venv demo test test-slow check lint types imports format lock artifacts bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -27,21 +27,27 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(STAMP) ## build, compare and query an index of the standard library's own documentation
-	@$(PY) -m tests.nodes || true
+	@$(PY) -m tests.nodes
 	@$(BIN)/idxopt demo
 
 test: $(STAMP) ## all tests but the slow ones; those on real nodes too where Java and Maven are at hand
-	@$(PY) -m tests.nodes || true
+	@$(PY) -m tests.nodes
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
 test-slow: $(STAMP) ## the tests that take minutes each
-	@$(PY) -m tests.nodes || true
+	@$(PY) -m tests.nodes
 	@$(PY) -m pytest -m slow
 
-check: $(STAMP) ## ruff, mypy, import-linter
-	@$(BIN)/ruff check .
+check: lint types imports ## ruff, mypy, import-linter
+
+lint: $(STAMP)
+	@$(BIN)/ruff check --output-format concise .
 	@$(BIN)/ruff format --check .
+
+types: $(STAMP)
 	@$(BIN)/mypy
+
+imports: $(STAMP)
 	@$(BIN)/lint-imports
 
 format: $(STAMP) ## let ruff format and mend what it can
