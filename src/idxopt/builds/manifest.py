@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-MANIFEST_SCHEMA = "idxopt-build/1"
+from idxopt.hashing import digest
+
+BUILD_ID_DIGITS = 8
 
 
 class _Data(BaseModel):
@@ -16,8 +18,8 @@ class _Data(BaseModel):
 class SourceSnapshot(_Data):
     """The data that a build was made from. `kind` file, folder, beir or index; `place` as the user named it.
 
-    `marks` is what tells later data from this (file: size and modification time by path; index: uuid and checkpoints by shard).
-    `digest` covers ids and contents of all documents in reading order; it is known only after they were read.
+    `marks` is what tells later data from this (file: size and modification time by path; index: uuid and checkpoints by
+    shard). `digest` covers ids and contents of all documents in reading order; it is known only after they were read.
     """
 
     kind: Literal["file", "folder", "beir", "index"]
@@ -52,7 +54,7 @@ class Generation(_Data):
 class Manifest(_Data):
     """`program` is the canonical program. `generations` by view. `previous` is the build that was live before."""
 
-    schema_: Literal["idxopt-build/1"] = MANIFEST_SCHEMA
+    schema_: Literal["idxopt-build/1"] = Field(default="idxopt-build/1", alias="schema")
     build: str
     name: str
     program: dict[str, Any]
@@ -69,3 +71,13 @@ class Manifest(_Data):
     previous: str | None = None
     idxopt: str
     engine: str
+
+
+def build_id(manifest: Manifest) -> str:
+    """First 8 hex digits of the sha256 of the manifest's canonical JSON without its id."""
+    return digest(manifest.model_dump(mode="json", by_alias=True, exclude={"build"}))[:BUILD_ID_DIGITS]
+
+
+def sealed(manifest: Manifest) -> Manifest:
+    """The manifest with its id filled in: make it with any `build`, then seal it."""
+    return manifest.model_copy(update={"build": build_id(manifest)})
