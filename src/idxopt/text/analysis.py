@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from idxopt.errors import ProgramError
+from idxopt.text.identifiers import lowercase
 from idxopt.text.porter import stem
 from idxopt.text.word_break import standard_spans, standard_tokens
 
-__all__ = ["ANALYZERS", "ENGLISH_STOP_WORDS", "Analyzer", "analyzer", "lower", "standard_spans", "standard_tokens"]
+__all__ = ["ANALYZERS", "ENGLISH_STOP_WORDS", "Analyzer", "analyzer", "standard_spans", "standard_tokens"]
 
 Analyzer = Callable[[str], list[str]]
 
@@ -36,19 +37,14 @@ class _TermCache(dict[str, str]):
         return term
 
 
-def lower(token: str) -> str:
-    """Java's `Character.toLowerCase`, code point by code point (no final sigma; U+0130 becomes `i`)."""
-    return token.lower() if token.isascii() else "".join(character.lower()[0] for character in token)
-
-
 def _english_term(token: str) -> str:
     if len(token) > 2 and token[-1] in "sS" and token[-2] in "'\u2019\uff07":
         token = token[:-2]
-    token = lower(token)
+    token = lowercase(token)
     return "" if token in ENGLISH_STOP_WORDS else stem(token)
 
 
-_standard_terms = _TermCache(lower)
+_standard_terms = _TermCache(lowercase)
 _english_terms = _TermCache(_english_term)
 
 
