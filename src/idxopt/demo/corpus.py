@@ -13,7 +13,8 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def build_corpus(folder: Path, *, library: Path | None = None) -> DemoData:
     The same Python gives the same files, byte for byte. Raises SourceError where the folder holds anything else, or
     no source can be read.
     """
-    _refuse_foreign(folder)
+    with _writing(folder):
+        _refuse_foreign(folder)
     modules, queries = take_queries(list(read_modules(library)))
     dev, test = split_queries(queries)
     pages = {page_id(module): render_page(module) for module in modules}
@@ -81,15 +83,9 @@ def build_corpus(folder: Path, *, library: Path | None = None) -> DemoData:
         dev=len(dev),
         test=len(test),
     )
-    try:
+    with _writing(folder):
         _clear(folder)
         _write(data, pages, dev, test)
-    except OSError as error:
-        raise SourceError(
-            f"the demo's files cannot be written ({error.strerror or error})",
-            remedy="choose a folder that you may write to",
-            place=str(folder),
-        ) from error
     return data
 
 
@@ -182,6 +178,18 @@ def _query_id(module: ModuleDoc, item: Definition) -> str:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(f"{SEED}\n{text}".encode()).hexdigest()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(
+            f"the demo's files cannot be written ({error.strerror or error})",
+            remedy="choose a folder that you may write to",
+            place=str(folder),
+        ) from error
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -12,7 +12,7 @@ from idxopt.errors import EvaluationError, IdxoptError, UsageError
 from idxopt.evaluation.bootstrap import Interval, mean_interval, one_sided_bounds
 from idxopt.evaluation.judgments import JudgedQueries, Query, Ranking, Run
 from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric, per_query_values
-from idxopt.hashing import digest
+from idxopt.hashing import text_digest
 
 TIE = 1e-9
 """Two values of one query that differ by no more are a tie."""
@@ -32,6 +32,7 @@ class MetricResult:
 class Evaluation:
     """The figures of one run, with everything that was left out of them.
 
+    `judgments`: a digest of them, to notice when two evaluations rest on different ones.
     `empty`: judged queries that found nothing; they count 0 and are part of every mean.
     `unjudged`: queries without judgments, `unknown`: judged ids that are no query; neither is part of any mean.
     `without_relevant`: judged queries whose grades are all 0; they are part of every mean and cannot score.
@@ -111,7 +112,9 @@ def evaluate_run(
             for metric, by_query in values.items()
         },
         texts=texts,
-        judgments=digest({query_id: dict(graded) for query_id, graded in judged.qrels.items()}),
+        judgments=text_digest(
+            repr(sorted((query_id, sorted(graded.items())) for query_id, graded in judged.qrels.items()))
+        ),
         empty=tuple(query_id for query_id in texts if not run.get(query_id)),
         unjudged=len(judged.unjudged | (run.keys() - texts.keys())),
         unknown=len(judged.unknown),

@@ -99,13 +99,16 @@ def per_query_values(run: Run, qrels: Qrels, metrics: Iterable[Metric]) -> dict[
     """
     wanted = list(dict.fromkeys(metrics))
     values = {metric: dict.fromkeys(sorted(qrels), 0.0) for metric in wanted}
-    scored = {query_id: _scored(query_id, run[query_id]) for query_id in sorted(qrels) if run.get(query_id)}
-    if not scored or not wanted:
+    answered = [query_id for query_id in sorted(qrels) if run.get(query_id)]
+    if not answered or not wanted:
         return values
     by_measure = {_measure(metric): metric for metric in wanted}
-    judged = {query_id: dict(qrels[query_id]) for query_id in scored}
+    judged: dict[str, dict[str, int]] = {}
+    scored: dict[str, dict[str, float]] = {}
+    for position, query_id in enumerate(answered):
+        judged[str(position)], scored[str(position)] = _numbered(query_id, run[query_id], qrels[query_id])
     for result in ir_measures.iter_calc(list(by_measure), judged, scored):
-        values[by_measure[result.measure]][result.query_id] = float(result.value)
+        values[by_measure[result.measure]][answered[int(result.query_id)]] = float(result.value)
     return values
 
 
@@ -114,10 +117,16 @@ def mean(values: Mapping[str, float]) -> float:
     return sum(values[query_id] for query_id in sorted(values)) / len(values)
 
 
-def _scored(query_id: str, ranking: Ranking) -> dict[str, float]:
-    """Scores that fall by exactly 1 a rank: distinct in the single precision that trec_eval computes in."""
+def _numbered(query_id: str, ranking: Ranking, graded: Mapping[str, int]) -> tuple[dict[str, int], dict[str, float]]:
+    """Judgments and scores of one query for trec_eval, with numbers for ids.
+
+    Scores fall by exactly 1 a rank: distinct in the single precision that it computes in. Ids are C strings there,
+    and one with a NUL character makes it return nonsense.
+    """
     documents = check_distinct(query_id, ranking)
-    return {doc_id: float(len(documents) - rank) for rank, doc_id in enumerate(documents)}
+    names = {doc_id: str(number) for number, doc_id in enumerate(dict.fromkeys((*documents, *graded)))}
+    scores = {names[doc_id]: float(len(documents) - rank) for rank, doc_id in enumerate(documents)}
+    return {names[doc_id]: grade for doc_id, grade in graded.items()}, scores
 
 
 def check_distinct(query_id: str, ranking: Ranking) -> Sequence[str]:

@@ -7,6 +7,7 @@ every reader keeps the order; read back in the order of the scores, equal ones b
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from idxopt.evaluation.lines import content_lines, empty_file
 from idxopt.evaluation.metrics import check_distinct
 
 _COLUMNS = 6
+_NOT_IN_A_FIELD = re.compile("[\t\r\n\x00\ud800-\udfff]")
 _SINGLE_MAX = float(np.finfo(np.float32).max)
 
 
@@ -27,14 +29,24 @@ def write_run(path: Path, run: Run, tag: str = "idxopt") -> None:
     Raises EvaluationError where an id or the tag cannot stand in such a file, or a document comes twice.
     """
     _check_field("the tag", tag)
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        for query_id, ranking in run.items():
-            _check_field("query id", query_id)
-            documents = check_distinct(query_id, ranking)
-            scores = strictly_falling([score for _, score in ranking])
-            for rank, (doc_id, score) in enumerate(zip(documents, scores, strict=True), start=1):
-                _check_field("document id", doc_id)
-                stream.write(f"{query_id}\tQ0\t{doc_id}\t{rank}\t{score:.9g}\t{tag}\n")
+    lines = [line for query_id, ranking in run.items() for line in _run_lines(query_id, ranking, tag)]
+    try:
+        path.write_text("".join(lines), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise EvaluationError(
+            f"the run file cannot be written ({error.strerror or error})",
+            remedy="choose a file that you may write to",
+            place=str(path),
+        ) from error
+
+
+def _run_lines(query_id: str, ranking: Ranking, tag: str) -> Iterator[str]:
+    _check_field("query id", query_id)
+    documents = check_distinct(query_id, ranking)
+    scores = strictly_falling([score for _, score in ranking])
+    for rank, (doc_id, score) in enumerate(zip(documents, scores, strict=True), start=1):
+        _check_field("document id", doc_id)
+        yield f"{query_id}\tQ0\t{doc_id}\t{rank}\t{score:.9g}\t{tag}\n"
 
 
 def strictly_falling(scores: list[float]) -> list[float]:
@@ -59,9 +71,9 @@ def _by_rank(count: int) -> list[float]:
 
 
 def _check_field(what: str, value: str) -> None:
-    if not value or value != value.strip() or any(character in value for character in "\t\r\n\x00"):
+    if not value or value != value.strip() or _NOT_IN_A_FIELD.search(value):
         raise EvaluationError(
-            f"{what} {value!r} cannot stand in a run file (empty, or with a tab, line end or outer space)",
+            f"{what} {value!r} cannot stand in a run file (empty, or with a tab, line end, NUL or outer space)",
             remedy="rename it, or evaluate without writing a run file",
         )
 

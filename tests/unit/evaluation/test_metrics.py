@@ -155,6 +155,15 @@ def test_a_document_that_comes_twice_is_an_error():
         values({"q": [("a", 2.0), ("b", 1.5), ("a", 1.0)]}, {"q": {"a": 1}}, "MRR")
 
 
+@pytest.mark.parametrize("odd", ["a\x00b", "a\ud800b", "", "a b", "\U0001f600"])
+def test_odd_ids_are_ids_like_others(odd):
+    assert values({odd: [("a", 2.0), (odd, 1.0)]}, {odd: {odd: 1, "b": 1}}, "MRR", "Recall@10", "Judged@2") == {
+        "MRR": {odd: 0.5},
+        "Recall@10": {odd: 0.5},
+        "Judged@2": {odd: 0.5},
+    }
+
+
 def test_negative_grades_are_judged_and_not_relevant():
     found = values({"q": [("spam", 2.0), ("good", 1.0)]}, {"q": {"spam": -2, "good": 1}}, "nDCG@10", "P@2", "Judged@2")
     assert found["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))

@@ -95,6 +95,7 @@ def test_other_tools_files_are_ordered_by_score_then_rank(tmp_path):
     [
         ({"q": [("a\tb", 1.0)]}, "document id"),
         ({"q": [("", 1.0)]}, "document id"),
+        ({"q": [("\ud800", 1.0)]}, "document id"),
         ({"q\n": [("a", 1.0)]}, "query id"),
         ({"q": [("a", 1.0), ("a", 0.5)]}, "twice"),
     ],
@@ -102,6 +103,11 @@ def test_other_tools_files_are_ordered_by_score_then_rank(tmp_path):
 def test_what_a_run_file_cannot_hold_is_refused(run, cause, tmp_path):
     with pytest.raises(EvaluationError, match=cause):
         write_run(tmp_path / "run", run)
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    with pytest.raises(EvaluationError, match="cannot be written"):
+        write_run(tmp_path, {"q": [("a", 1.0)]})
 
 
 @pytest.mark.parametrize(
