@@ -11,7 +11,7 @@ import orjson
 
 from idxopt.engines.opensearch import indices
 from idxopt.engines.opensearch import scan as scanning
-from idxopt.engines.opensearch.bulk import encode
+from idxopt.engines.opensearch.bulk import encode, same_content
 from idxopt.engines.opensearch.faults import RequestFailed, reason_of
 from idxopt.engines.opensearch.loader import Loader, Patience
 from idxopt.engines.opensearch.names import concrete, matcher, pattern_of
@@ -32,8 +32,7 @@ from idxopt.engines.port import (
     Template,
     Version,
 )
-from idxopt.errors import Conflict, EngineError, NotFound, Rejected
-from idxopt.hashing import content_digest
+from idxopt.errors import Conflict, EngineError, NotFound, Rejected, Unreachable
 
 IDS_A_REQUEST = 500
 SIMULATED_BYTES = 4 * 1024 * 1024
@@ -231,11 +230,11 @@ class OpenSearchEngine:
             if failed.fault.error.status != 404:
                 raise failed.fault.error from failed.__cause__
             raise _alias_error(failed, actions) from failed.__cause__
-        if answer.get("errors"):
-            raise EngineError(
-                "the cluster applied only a part of the alias changes",
+        if not answer.get("acknowledged"):
+            raise Unreachable(
+                "not every node has confirmed the switch of aliases in time",
                 place=self._wire.place("POST", "/_aliases"),
-                remedy="run `plan` to see what is left",
+                remedy="read the aliases: they have most likely moved",
             )
 
     def put_document(
@@ -269,7 +268,7 @@ class OpenSearchEngine:
         except RequestFailed as failed:
             if isinstance(failed.fault.error, Conflict):
                 stored = self.get_document(index, id)
-                if stored is not None and content_digest(stored.source) == content_digest(source):
+                if stored is not None and same_content(stored.source, source):
                     return {"_seq_no": stored.version.seq_no, "_primary_term": stored.version.primary_term}
             raise failed.fault.error from failed.__cause__
 

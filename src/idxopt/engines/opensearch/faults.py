@@ -145,6 +145,10 @@ def from_status(status: int, error: Any, place: str) -> Fault:
         if name in types:
             remedy = "look at GET _cluster/health and GET _cluster/allocation/explain, then run again"
             return Fault(Unreachable(text, remedy=remedy, place=place, status=status), "throttled", first)
+    if "search_context_missing_exception" in types:
+        remedy = "run again; between two pages of a full read at most 30 minutes may pass"
+        error_of = EngineError("the point in time has expired or its node is gone", remedy=remedy, place=place)
+        return Fault(error_of, type="search_context_missing_exception")
     if "index_not_found_exception" in types:
         remedy = "check the name; run `plan` to see what is there"
         return Fault(NotFound(reason, remedy=remedy, place=place, status=404), type="index_not_found_exception")

@@ -6,7 +6,9 @@ decided here; how bytes become batches and replies verdicts is in `bulk`.
 
 from __future__ import annotations
 
+import itertools
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -207,8 +209,12 @@ class Loader:
     def _deliver(self, batch: list[Item]) -> None:
         """Sends until every row has its verdict. Rounds with some progress do not count against the patience."""
         pending = batch
-        while pending and not self._stop.is_set():
+        for rounds in itertools.count():
             pending = self._until_progress(pending)
+            if not pending or self._stop.is_set():
+                return
+            limit = min(self._patience.first_wait_s * 2**rounds, self._patience.longest_wait_s)
+            self._sleep(random.uniform(0, limit))
 
     def _until_progress(self, batch: list[Item]) -> list[Item]:
         policy = tenacity.Retrying(
@@ -243,15 +249,16 @@ class Loader:
             return []
         self._check_uuid()
         self._gate.enter()
-        turned_away = True
+        outcome: Verdict | RequestFailed | None = None
         try:
-            verdict = self._send(batch)
-            turned_away = bool(verdict.again)
+            outcome = self._send(batch)
         except RequestFailed as failed:
-            return self._without_reply(batch, failed)
+            outcome = failed
         finally:
-            self._gate.leave(turned_away=turned_away)
-        return self._settle(batch, verdict)
+            self._gate.leave(turned_away=not isinstance(outcome, Verdict) or bool(outcome.again))
+        if isinstance(outcome, Verdict):
+            return self._settle(batch, outcome)
+        return self._without_reply(batch, outcome)
 
     def _send(self, batch: list[Item]) -> Verdict:
         body = b"".join(item.lines for item in batch)
@@ -275,11 +282,10 @@ class Loader:
             self._tally.throttled += len(verdict.again)
         self._tally.add(len(batch) - len(left), created=verdict.created, existed=existed, failed=failed)
         if verdict.fatal is not None:
+            self._check_uuid(now=True)
             raise verdict.fatal
         if len(left) == len(batch):
             raise _Again(verdict.cause or Overloaded("rows were answered 409, but are not there", place=self._place))
-        if verdict.again:
-            self._sleep(self._patience.first_wait_s)
         return left
 
     def _without_reply(self, batch: list[Item], failed: RequestFailed) -> list[Item]:

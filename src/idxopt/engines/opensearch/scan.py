@@ -17,7 +17,7 @@ from idxopt.engines.opensearch.wire import Wire, logger, segment
 from idxopt.engines.port import Body, StoredDocument, Version
 from idxopt.errors import EngineError, NotFound, Rejected
 
-KEEP_ALIVE = "10m"
+KEEP_ALIVE = "30m"
 FIRST_PAGE = 20
 LARGEST_PAGE = 1000
 PAGE_CHARACTERS = 8 * 1024 * 1024
@@ -57,7 +57,7 @@ def scan(
     over. Raises EngineError when the number read is not the count at that point in time.
     """
     readings: list[_Reading] = []
-    source: Any = list(fields) if fields is not None else True
+    source: Any = True if fields is None else list(fields) or False  # an empty list would mean all
     try:
         for name, state in _physical(wire, index).items():
             readings.extend(_open(wire, name, state, single_pit))

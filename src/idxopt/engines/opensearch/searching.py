@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from idxopt.engines.opensearch.faults import reason_of, types_of
 from idxopt.engines.opensearch.names import concrete
+from idxopt.engines.opensearch.wire import json_bytes
 from idxopt.engines.port import Hit, SearchRequest, SearchResponse
 
 GONE = frozenset({"index_not_found_exception", "index_closed_exception"})
@@ -18,8 +17,8 @@ def msearch_body(requests: Sequence[SearchRequest]) -> bytes:
     """Newline-delimited JSON, each search addressed to one physical index."""
     lines = []
     for request in requests:
-        lines.append(orjson.dumps({"index": concrete(request.index)}))
-        lines.append(orjson.dumps(request.body))
+        lines.append(json_bytes({"index": concrete(request.index)}))
+        lines.append(json_bytes(request.body))
     return b"\n".join(lines) + b"\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import ssl
@@ -28,6 +29,14 @@ READ_ATTEMPTS = 6
 CONNECTIONS = 32
 
 
+def json_bytes(data: Any) -> bytes:
+    """JSON, also of lone surrogates (undecodable bytes on a command line) and of integers beyond 64 bits."""
+    try:
+        return orjson.dumps(data)
+    except TypeError:
+        return json.dumps(data, separators=(",", ":")).encode("ascii")
+
+
 class _Json(JSONSerializer):
     """orjson both ways; remembers the size of the last answer of this thread, which bounds the next page of a scan."""
 
@@ -42,13 +51,7 @@ class _Json(JSONSerializer):
             return super().loads(s)  # lone surrogates: stored by others, legal for Python's parser only
 
     def dumps(self, data: Any) -> Any:
-        if isinstance(data, str | bytes):
-            return data
-        try:
-            return orjson.dumps(data)
-        except TypeError:
-            # Lone surrogates and integers beyond 64 bits, which orjson refuses.
-            return json.dumps(data, separators=(",", ":")).encode("ascii")
+        return data if isinstance(data, str | bytes) else json_bytes(data)
 
 
 class _Connection(opensearchpy.Urllib3HttpConnection):  # type: ignore[misc, unused-ignore]
@@ -105,7 +108,7 @@ class Wire:
             answer = self._client.transport.perform_request(
                 method, path, params=dict(params or {}), body=body, timeout=timeout_s or self.timeout_s, ignore=()
             )
-        except (opensearchpy.exceptions.OpenSearchException, ValueError) as failure:
+        except opensearchpy.exceptions.OpenSearchException as failure:
             raise RequestFailed(classify(failure, self.place(method, path))) from failure
         if not isinstance(answer, dict | list):
             message = "the answer is not JSON"
@@ -203,8 +206,9 @@ def open_wire(
     options: dict[str, Any] = {}
     if secure:
         options["ssl_context"] = _tls(ca, client_cert, client_key, verify)
+    sent = dict(headers or {})
     if user is not None:
-        options["http_auth"] = (user, password)
+        sent["authorization"] = _basic(user, password or "")
     client = opensearchpy.OpenSearch(
         hosts=hosts,
         connection_class=_Connection,
@@ -213,10 +217,17 @@ def open_wire(
         # Retries are decided per request: repeating a switch of aliases whose reply was lost would misread its outcome.
         max_retries=0,
         pool_maxsize=CONNECTIONS,
-        headers=dict(headers or {}),
+        headers=sent,
         **options,
     )
     return Wire(client, serializer, addresses[0].rstrip("/"), timeout_s)
+
+
+def _basic(user: str, password: str) -> str:
+    """The client encodes credentials as Latin-1, OpenSearch reads UTF-8."""
+    if ":" in user:
+        raise ConfigError("a user name cannot hold a colon", remedy="check user and password")
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
 
 
 def _host(address: str) -> dict[str, Any]:
