@@ -26,7 +26,7 @@ def ingest_pipeline(program: Program, placement: ViewPlacement, mark: Mapping[st
     """The pipeline body. Its owner mark is JSON in `description` (engines refuse `_meta` in a pipeline)."""
     names = sorted(program.source.fields)
     params = {
-        "paths": {name: program.source.fields[name].split(".") for name in names},
+        "paths": {name: program.source.fields[name] for name in names},
         "steps": [plain for step in placement.pipelined for plain in script_steps(step)],
         "outputs": list(placement.outputs),
         "incomplete": bool(placement.lost_on_write),
@@ -58,17 +58,17 @@ def script_steps(step: Step) -> list[dict[str, Any]]:
     match step:
         case Normalize():
             extra = {"keep": step.keep_original} if step.scheme == "split_identifiers" else {}
-            return [{"do": step.scheme, "field": name, **extra} for name in normalized_fields(step)]
+            return [{"kind": step.scheme, "field": name, **extra} for name in normalized_fields(step)]
         case Reorganize():
-            return [{"do": step.to, "field": step.field, "into": step.into}]
+            return [{"kind": step.to, "field": step.field, "into": step.into}]
         case Discard() if step.span.fields is not None:
-            return [{"do": "drop", "field": name} for name in sorted(set(step.span.fields))]
+            return [{"kind": "drop", "field": name} for name in sorted(set(step.span.fields))]
         case Discard():
-            return [{"do": "phrases", "field": step.field, "phrases": sorted(set(step.span.phrases or ()))}]
+            return [{"kind": "phrases", "field": step.field, "phrases": sorted(set(step.span.phrases or ()))}]
         case Lead():
             return [
                 {
-                    "do": "lead",
+                    "kind": "lead",
                     "field": step.field,
                     "into": step.into,
                     "sentences": step.sentences or 0,
