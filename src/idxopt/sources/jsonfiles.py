@@ -59,7 +59,8 @@ def holds_array(path: Path) -> bool:
 def json_array(path: Path, max_bytes: int) -> Iterator[Record | Reject]:
     """The objects of one JSON array, read element by element.
 
-    Broken JSON inside an array ends the reading (SourceError): nothing says where the next element would begin.
+    Broken JSON inside an array, or an element beyond the limit, ends the reading (SourceError): nothing says where the
+    next element would begin.
     """
     text = _Window(path, max_bytes)
     with opened(path) as stream:
