@@ -44,7 +44,7 @@ def render(request: Request) -> str:
 def script(requests: Iterable[Request], *, title: str) -> str:
     """A shell script of requests, stopping at the first that fails. Set `URL` before running it."""
     comment = title.replace("\n", " ")
-    head = f'# {comment}\nset -eu\n: "${{URL:?set URL to the engine\'s address}}"\n'
+    head = f'# {comment}\nset -eu\n: "${{URL:?set URL to the address of the engine}}"\n'
     return head + "".join(f"\n{render(request)}\n" for request in requests)
 
 
@@ -64,4 +64,9 @@ def compiled_requests(compiled: Compiled) -> list[Request]:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent, default=dict)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=dict)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: only its escape can be printed
+        return json.dumps(value, indent=indent, default=dict)
+    return text.replace("\x7f", "\\u007f")

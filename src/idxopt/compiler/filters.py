@@ -109,7 +109,7 @@ class _Check:
     def _known(self, field: Any, place: str) -> str:
         if isinstance(field, str) and field in self._types:
             return field
-        if field in self._texts:
+        if isinstance(field, str) and field in self._texts:
             raise UsageError(
                 f'"{field}" is searched text and cannot be filtered exactly',
                 remedy="declare another field of the source in source.metadata and filter by that",

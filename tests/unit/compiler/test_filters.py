@@ -56,6 +56,7 @@ def test_the_subset_passes(given: dict[str, Any], plain: dict[str, Any] | None) 
         ({"range": {"pages": {"above": 1}}}, 'unknown bound "above"', "gt", "filter.range.pages"),
         ({"range": {"pages": {}}}, "needs bounds", "gte", "filter.range.pages"),
         ({"exists": {"field": "nope"}}, 'unknown filter field "nope"', "use one of", "filter.exists"),
+        ({"exists": {"field": ["lang"]}}, "unknown filter field", "did you mean", "filter.exists"),
         ({"exists": "lang"}, 'unknown filter field "None"', "use one of", "filter.exists"),
         ({"ids": ["a"]}, "needs a list", '"a", "b"', "filter.ids.values"),
         ({"bool": {"must_no": []}}, 'unknown part "must_no"', '"must_not"', "filter.bool"),

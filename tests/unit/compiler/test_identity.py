@@ -92,7 +92,10 @@ def test_what_acts_only_on_queries_or_spelling_changes_no_hash(changes: dict[str
     ("changes", "views"),
     [
         ({"views__content__steps__0__keep_original": False}, {"content"}),
-        ({"views__content__steps__0__scheme": "lowercase", "views__content__steps__0__keep_original": False}, {"content"}),
+        (
+            {"views__content__steps__0__scheme": "lowercase", "views__content__steps__0__keep_original": False},
+            {"content"},
+        ),
         ({"views__words__steps__0__overlap": 11}, {"words"}),
         ({"views__content__lexical__fields__title": {"k1": 0.9}}, {"content"}),
         ({"views__content__lexical__fields__title": {"b": 0.4}}, {"content"}),
@@ -151,7 +154,9 @@ def test_a_name_that_no_engine_would_take_is_refused() -> None:
 def test_hashes_of_the_presets_stay_across_releases() -> None:
     """A changed hash makes every user rebuild: raise a version on purpose, then write the new hashes here."""
     found = {
-        name: {view: made.view_hash[:16] for view, made in lower(preset(name, program_name=name), TARGET, {}).views.items()}
+        name: {
+            view: made.view_hash[:16] for view, made in lower(preset(name, program_name=name), TARGET, {}).views.items()
+        }
         for name in PRESETS
     }
     assert found == GOLDEN

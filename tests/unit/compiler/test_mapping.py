@@ -106,7 +106,8 @@ def test_settings_as_created_and_as_served() -> None:
 
 
 @pytest.mark.parametrize(
-    ("k1", "b", "name"), [(1.2, 0.75, "bm25-1_2-0_75"), (0.0, 1.0, "bm25-0-1"), (1.23456789, 1e-5, "bm25-1_23456789-1e-05")]
+    ("k1", "b", "name"),
+    [(1.2, 0.75, "bm25-1_2-0_75"), (0.0, 1.0, "bm25-0-1"), (1.23456789, 1e-5, "bm25-1_23456789-1e-05")],
 )
 def test_similarity_names_hold_no_dot_and_tell_values_apart(k1: float, b: float, name: str) -> None:
     assert similarity_name(k1, b) == name
