@@ -25,6 +25,7 @@ NOT_SERVING = {
     "master_not_discovered_exception": "the cluster has no elected cluster manager",
     "no_shard_available_action_exception": "no copy of a shard is available (red index)",
     "unavailable_shards_exception": "a primary shard is not active (red index)",
+    "search_phase_execution_exception": "not all shards can be searched (red index)",
     "node_closed_exception": "the node is shutting down",
 }
 
@@ -142,7 +143,7 @@ def from_status(status: int, error: Any, place: str) -> Fault:
     if "cluster_block_exception" in types or "index_create_block_exception" in types:
         return Fault(_blocked(status, reason, place), type=first)
     for name, text in NOT_SERVING.items():
-        if name in types:
+        if name in types and status == 503:
             remedy = "look at GET _cluster/health and GET _cluster/allocation/explain, then run again"
             return Fault(Unreachable(text, remedy=remedy, place=place, status=status), "throttled", first)
     if "search_context_missing_exception" in types:

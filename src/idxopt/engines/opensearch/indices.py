@@ -128,10 +128,14 @@ def wait_started(wire: Wire, index: str, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     path = f"/_cluster/health/{segment(concrete(index))}"
     while True:
-        answer = wire.get(path, level="shards", expand_wildcards="all", timeout="0s")
-        state = (answer.get("indices") or {}).get(index)
-        if state is None:
-            raise NotFound("there is no such index", place=index, remedy="check the name")
+        try:
+            answer = wire.get(path, level="shards", expand_wildcards="all", timeout="0s")
+        except EngineError as error:
+            if error.status != 408:
+                raise
+            # The engine would wait for an index of this name to appear.
+            raise NotFound("there is no such index", place=index, remedy="check the name") from error
+        state = answer["indices"][index]
         waiting = _waiting(wire, index, state, int(answer["number_of_data_nodes"]))
         if not waiting:
             return
