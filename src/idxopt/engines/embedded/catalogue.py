@@ -77,6 +77,7 @@ class Catalogue:
 
     def resolve(self, name: str, *, write: bool = False) -> IndexEntry:
         """An index by its name or by an alias of one index (for writing: its write index). NotFound or Rejected."""
+        check_name(name)
         if name in self.indices:
             return self.indices[name]
         members = self.aliases.get(name)
@@ -97,9 +98,9 @@ class Catalogue:
         ]
 
 
-def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+def flat_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as a server reports them with `flat_settings`: dotted names under `index.`, texts as values."""
-    flat: dict[str, str] = {}
+    flat: dict[str, Any] = {}
 
     def walk(prefix: str, value: Any) -> None:
         if isinstance(value, Mapping):
@@ -107,10 +108,14 @@ def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:
                 walk(f"{prefix}.{key}" if prefix else key, inner)
         else:
             name = prefix if prefix.startswith("index.") else f"index.{prefix}"
-            flat[name] = str(value).lower() if isinstance(value, bool) else str(value)
+            flat[name] = [_setting(item) for item in value] if isinstance(value, list) else _setting(value)
 
     walk("", settings)
     return flat
+
+
+def _setting(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def add_index(catalogue: Catalogue, name: str, uuid: str, body: Body) -> Catalogue:
@@ -189,6 +194,8 @@ def change_aliases(catalogue: Catalogue, actions: Sequence[AliasAction]) -> Cata
 
 
 def _without(catalogue: Catalogue, action: AliasAction) -> Aliases:
+    check_name(action.alias or "")
+    check_name(action.index)
     members = dict(catalogue.aliases.get(action.alias or "", {}))
     if action.index not in members:
         raise Conflict(
@@ -224,6 +231,7 @@ def check_name(name: str) -> None:
 
 
 def _entry(catalogue: Catalogue, name: str) -> IndexEntry:
+    check_name(name)
     if name not in catalogue.indices:
         raise NotFound(f"no such index [{name}]", place=name, status=404)
     return catalogue.indices[name]

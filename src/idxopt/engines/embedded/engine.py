@@ -21,8 +21,8 @@ from idxopt.engines.embedded import durable
 from idxopt.engines.embedded.catalogue import Catalogue, IndexEntry
 from idxopt.engines.embedded.catalogue_file import CatalogueFile
 from idxopt.engines.embedded.filters import mask
-from idxopt.engines.embedded.index_store import IndexStore
-from idxopt.engines.embedded.loading import analyse_rows, load, prepare
+from idxopt.engines.embedded.index_store import TERM, IndexStore
+from idxopt.engines.embedded.loading import analyse_rows, load, overwrite, prepare
 from idxopt.engines.embedded.query import RESULT_WINDOW, MatchAll, Query, parse_filter, parse_search
 from idxopt.engines.embedded.sealed import FORMAT
 from idxopt.engines.embedded.searching import MAX_CLAUSES, search, selected
@@ -135,8 +135,8 @@ class EmbeddedEngine:
         return (
             StoredDocument(
                 segment.identifier(number),
-                selected(segment.source(number), paths),
-                Version(int(segment.seq_nos[number]), 1),
+                {} if paths == () else selected(segment.source(number), paths),
+                Version(int(segment.seq_nos[number]), TERM),
             )
             for segment, passed in zip(reader.segments, masks, strict=True)
             for number in np.flatnonzero(passed).tolist()
@@ -195,6 +195,7 @@ class EmbeddedEngine:
         """Deletes the index while it has that uuid; gone already is fine."""
 
         def drop(old: Catalogue) -> Catalogue:
+            catalogues.check_name(name)
             if name not in old.indices:
                 return old
             if old.indices[name].uuid != uuid:
@@ -222,6 +223,7 @@ class EmbeddedEngine:
 
     def put_template(self, name: str, body: Body) -> None:
         """Stores a template."""
+        catalogues.check_name(name)
         if not body.get("index_patterns"):
             raise Rejected("a template needs index_patterns", place=name, status=400)
         self._file.change(lambda old: replace(old, templates={**old.templates, name: dict(body)}))
@@ -230,6 +232,7 @@ class EmbeddedEngine:
         """Deletes a template; gone already is fine."""
 
         def drop(old: Catalogue) -> Catalogue:
+            catalogues.check_name(name)
             if name not in old.templates:
                 return old
             return replace(old, templates={key: body for key, body in old.templates.items() if key != name})
@@ -242,6 +245,7 @@ class EmbeddedEngine:
 
     def delete_pipeline(self, name: str) -> None:
         """Gone already, which is fine."""
+        catalogues.check_name(name)
 
     def update_aliases(self, actions: Sequence[AliasAction]) -> None:
         """All actions in one rename. Conflict when a `remove` finds nothing."""
@@ -285,22 +289,28 @@ class EmbeddedEngine:
         `on_progress` is told how many rows are done, after each batch.
         """
 
-        def check() -> None:
-            if self._writable(index).uuid != uuid:
-                raise Conflict(f"[{index}] is another index now", place=index, status=409)
-
-        check()
-        entry = self._writable(index)
+        entry = self._same(index, uuid)
         return load(
             self._store(entry),
             entry.mapped,
             rows,
             workers=workers,
-            check=check,
+            check=lambda: self._same(index, uuid),
             on_progress=on_progress,
         )
 
+    def overwrite(self, index: str, uuid: str, puts: Iterable[LoadRow], deletes: Iterable[str]) -> LoadReport:
+        """Stores or replaces documents, then deletes others; searchable after a refresh. Conflict as in `load`."""
+        entry = self._same(index, uuid)
+        return overwrite(self._store(entry), entry.mapped, puts, deletes, check=lambda: self._same(index, uuid))
+
     # Files
+
+    def _same(self, index: str, uuid: str) -> IndexEntry:
+        entry = self._writable(index)
+        if entry.uuid != uuid:
+            raise Conflict(f"[{index}] is another index now", place=index, remedy="run the command again", status=409)
+        return entry
 
     def _writable(self, index: str) -> IndexEntry:
         entry = self._file.read().resolve(index, write=True)

@@ -162,6 +162,13 @@ class IndexStore:
                 written.write(self._written, written.WrittenDocument(identifier, commit.next_seq_no, source))
             return Version(commit.next_seq_no, TERM)
 
+    def overwrite(self, sources: Mapping[str, Mapping[str, Any] | None]) -> None:
+        """Stores documents whether they exist or not; without a source: deletes. Call inside `appending`."""
+        commit = self.commit()
+        self._write(replace(commit, next_seq_no=commit.next_seq_no + len(sources)))
+        for seq_no, (identifier, source) in enumerate(sources.items(), start=commit.next_seq_no):
+            written.write(self._written, written.WrittenDocument(identifier, seq_no, source))
+
     def append(self, rows: Sequence[Row], analysed: Mapping[str, Frequencies], fields: Mapping[str, FieldType]) -> None:
         """Stores rows, whose ids must be new, in a segment that waits for a refresh. Call inside `appending`."""
         commit = self.commit()
@@ -172,7 +179,7 @@ class IndexStore:
 
     @contextmanager
     def appending(self) -> Iterator[None]:
-        """Holds the index's lock around looking for ids and `append`."""
+        """Holds the index's lock around looking for ids and `append` or `overwrite`."""
         with self._changing():
             yield
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -16,6 +17,7 @@ from idxopt.engines.embedded.mapping import FieldType, Mapped
 from idxopt.engines.embedded.segment_writer import Row
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import LoadReport, LoadRow, RowFailure
+from idxopt.errors import EngineError
 from idxopt.hashing import content_digest
 
 BATCH_BYTES = 16 << 20
@@ -24,6 +26,8 @@ BATCH_ROWS = 50_000
 
 MAX_ID_BYTES = 512
 _TASK_CHARACTERS = 500_000
+
+Analyse = Callable[[str, Sequence[list[str]]], Frequencies]
 
 
 @dataclass(slots=True)
@@ -43,34 +47,87 @@ def load(
     rows: Iterable[LoadRow],
     *,
     workers: int,
-    check: Callable[[], None],
+    check: Callable[[], object],
     on_progress: Callable[[int], None] | None,
 ) -> LoadReport:
     """Stores rows whose ids are new. `check` runs under the index's lock before each write and raises to stop."""
     count = _Count()
-    with _executor(workers) as executor:
+    with _Processes(workers) as processes:
         for batch in _batches(rows, mapped, count):
-            _store(store, mapped, batch, executor, check, count)
+            _store(store, mapped, batch, processes, check, count)
             if on_progress is not None:
                 on_progress(count.seen)
     return LoadReport(count.created, count.existed, tuple(count.failed))
 
 
-def analyse_rows(
-    rows: Sequence[Row], fields: Mapping[str, FieldType], executor: Executor | None = None
-) -> dict[str, Frequencies]:
-    """The text fields of rows, by path."""
-    paths = sorted({path for row in rows for path in row.values if fields[path].kind == "text"})
-    tasks = {
-        path: list(_tasks([[str(text) for text in row.values[path]] for row in rows if path in row.values]))
-        for path in paths
-    }
-    if executor is None:
-        return {path: join([analyse(fields[path].analyzer, texts) for texts in tasks[path]]) for path in paths}
-    futures = {
-        path: [executor.submit(analyse, fields[path].analyzer, texts) for texts in tasks[path]] for path in paths
-    }
-    return {path: join([future.result() for future in futures[path]]) for path in paths}
+def overwrite(
+    store: IndexStore,
+    mapped: Mapped,
+    puts: Iterable[LoadRow],
+    deletes: Iterable[str],
+    *,
+    check: Callable[[], object],
+) -> LoadReport:
+    """Replaces documents one by one: meant for the few that an application wrote, not for a whole index."""
+    failed: list[RowFailure] = []
+    sources: dict[str, Mapping[str, Any] | None] = {}
+    for row in puts:
+        prepared = prepare(row, mapped)
+        if isinstance(prepared, RowFailure):
+            failed.append(prepared)
+        else:
+            sources[row.id] = row.body
+    created = len(sources)
+    sources |= dict.fromkeys(deletes)
+    with store.appending():
+        check()
+        store.overwrite(sources)
+    return LoadReport(created, 0, tuple(failed))
+
+
+def analyse_rows(rows: Sequence[Row], fields: Mapping[str, FieldType]) -> dict[str, Frequencies]:
+    """The text fields of rows, by path, analysed in this process."""
+    return _analysed(rows, fields, analyse)
+
+
+def _analysed(rows: Sequence[Row], fields: Mapping[str, FieldType], run: Analyse) -> dict[str, Frequencies]:
+    analysed = {}
+    for path in sorted({path for row in rows for path in row.values if fields[path].kind == "text"}):
+        texts = [[str(text) for text in row.values[path]] for row in rows if path in row.values]
+        analysed[path] = run(fields[path].analyzer, texts)
+    return analysed
+
+
+class _Processes:
+    """Analyses in several processes, which start with the first batch that is worth it.
+
+    They are spawned, because forking a process that has threads can hang.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> _Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def analyse(self, name: str, texts: Sequence[list[str]]) -> Frequencies:
+        tasks = list(_tasks(texts))
+        if self._workers <= 1 or len(tasks) < 2:
+            return analyse(name, texts)
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
+        try:
+            return join(list(self._pool.map(analyse, [name] * len(tasks), tasks)))
+        except BrokenProcessPool as error:
+            raise EngineError(
+                "a process that analyses text has died, most likely for want of memory",
+                remedy="run again with fewer workers",
+            ) from error
 
 
 def _tasks(texts: Sequence[list[str]]) -> Iterator[list[list[str]]]:
@@ -84,16 +141,6 @@ def _tasks(texts: Sequence[list[str]]) -> Iterator[list[list[str]]]:
             task, size = [], 0
     if task:
         yield task
-
-
-@contextmanager
-def _executor(workers: int) -> Iterator[Executor | None]:
-    """Processes that analyse; None for one worker. Spawned, because forking a process with threads can hang."""
-    if workers <= 1:
-        yield None
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
-        yield executor
 
 
 def _batches(rows: Iterable[LoadRow], mapped: Mapped, count: _Count) -> Iterator[list[Row]]:
@@ -127,14 +174,14 @@ def _store(
     store: IndexStore,
     mapped: Mapped,
     batch: Sequence[Row],
-    executor: Executor | None,
-    check: Callable[[], None],
+    processes: _Processes,
+    check: Callable[[], object],
     count: _Count,
 ) -> None:
     distinct = {row.id: row for row in reversed(batch)}
     stored = store.get(list(distinct))
     fresh = [row for row in distinct.values() if row.id not in stored]
-    analysed = analyse_rows(fresh, mapped.fields, executor)  # before the lock, because it is the slow part
+    analysed = _analysed(fresh, mapped.fields, processes.analyse)  # before the lock, because it is the slow part
     with store.appending():
         check()
         late = store.get([row.id for row in fresh])

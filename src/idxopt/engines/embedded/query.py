@@ -75,7 +75,8 @@ class MultiMatch:
 class Query:
     """One search. `matches` score, `filter` does not; without either every document matches with score 1.
 
-    `source` lists the paths to return: None all, empty none. `collapse` and `tie` are keyword fields.
+    `source` lists the paths to return: None all, empty none. `collapse` and `tie` are keyword fields; `sorted`: the
+    body asked for an order, so hits carry sort values.
     """
 
     matches: tuple[MultiMatch, ...]
@@ -84,6 +85,7 @@ class Query:
     size: int
     skip: int
     source: tuple[str, ...] | None
+    sorted: bool
     tie: str | None
     collapse: str | None
     count_up_to: int | None
@@ -106,6 +108,7 @@ def parse_search(body: Mapping[str, Any]) -> Query:
         size=_count(body.get("size", 10), "size"),
         skip=_count(body.get("from", 0), "from"),
         source=_source(body.get("_source", True)),
+        sorted=body.get("sort") is not None,
         tie=_sort(body.get("sort")),
         collapse=None if collapse is None else _text(collapse.get("field"), "collapse.field"),
         count_up_to=_track(body.get("track_total_hits", RESULT_WINDOW)),

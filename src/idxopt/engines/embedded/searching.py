@@ -15,6 +15,7 @@ from idxopt.engines.embedded.index_reader import IndexReader
 from idxopt.engines.embedded.mapping import FieldType
 from idxopt.engines.embedded.pack import Array
 from idxopt.engines.embedded.query import RESULT_WINDOW, MultiMatch, Query
+from idxopt.engines.embedded.segment import NONE, Segment
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import Hit, SearchResponse
 from idxopt.text.analysis import analyzer
@@ -143,7 +144,17 @@ def _hit(reader: IndexReader, query: Query, document: int, score: float) -> Hit:
     source: Mapping[str, Any] = {}
     if query.source != ():
         source = selected(segment.source(number), query.source)
-    return Hit(segment.identifier(number), score, source)
+    sort: tuple[Any, ...] = ()
+    if query.sorted:
+        sort = (score,) if query.tie is None else (score, _first_keyword(segment, query.tie, number))
+    return Hit(segment.identifier(number), score, source, sort)
+
+
+def _first_keyword(segment: Segment, path: str, document: int) -> str | None:
+    field = segment.inverted(path)
+    if field is None or (number := int(field.first_terms[document])) == NONE:
+        return None
+    return field.terms[number].decode()
 
 
 def selected(source: Mapping[str, Any], paths: tuple[str, ...] | None) -> Mapping[str, Any]:
