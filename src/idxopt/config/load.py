@@ -1,0 +1,142 @@
+"""Finding and reading configuration: option > `IDXOPT_*` > idxopt.toml (nearest parent, then user folder) > default."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from pydantic import ValidationError
+
+from idxopt.config.profile import LOCAL, Profile
+from idxopt.errors import ConfigError
+
+FILE_NAME = "idxopt.toml"
+VARIABLES = (
+    "IDXOPT_CLUSTER",
+    "IDXOPT_CONFIG",
+    "IDXOPT_LOG",
+    "IDXOPT_NO_INPUT",
+    "IDXOPT_IN_AUTOMATION",
+    "IDXOPT_CACHE_DIR",
+    "IDXOPT_EXTERNAL_DIFF",
+)
+_TEST_PREFIXES = ("IDXOPT_TEST_", "IDXOPT_BENCH_")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What was found. `file` is None when there is no idxopt.toml. `warnings` name unknown `IDXOPT_*` variables."""
+
+    file: Path | None
+    default_cluster: str
+    clusters: Mapping[str, Profile]
+    origins: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def profile(self, name: str | None) -> tuple[str, Profile]:
+        """The named (or default) profile. Raises ConfigError with the nearest name."""
+        wanted = name or self.default_cluster
+        if wanted not in self.clusters:
+            near = difflib.get_close_matches(wanted, self.clusters, n=1)
+            known = ", ".join(sorted(self.clusters))
+            raise ConfigError(
+                f'there is no cluster "{wanted}"',
+                place=str(self.file) if self.file else FILE_NAME,
+                remedy=f'did you mean "{near[0]}"?' if near else f"known: {known}; add [clusters.{wanted}] to {FILE_NAME}",
+            )
+        return wanted, self.clusters[wanted]
+
+
+def cache_dir() -> Path:
+    """Where journals, snapshots and step results are kept: `IDXOPT_CACHE_DIR` or the user's cache folder."""
+    chosen = os.environ.get("IDXOPT_CACHE_DIR")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("idxopt"))
+
+
+def find_file(start: Path) -> Path | None:
+    """The nearest idxopt.toml from a folder upwards, then the user's own."""
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    own = Path(platformdirs.user_config_dir("idxopt")) / FILE_NAME
+    return own if own.is_file() else None
+
+
+def load_config(path: str | None = None, *, cluster: str | None = None, folder: Path | None = None) -> Config:
+    """Reads the configuration. `path` and `cluster` are the options; without them variables and defaults count."""
+    start = folder or Path.cwd()
+    chosen = path or os.environ.get("IDXOPT_CONFIG")
+    origin = "option --config" if path else "IDXOPT_CONFIG" if chosen else "found"
+    if chosen and not Path(chosen).is_file():
+        raise ConfigError("there is no such file", place=chosen, remedy=f"correct the {origin.removeprefix('option ')}")
+    file = Path(chosen) if chosen else find_file(start)
+    data = _read(file) if file else {}
+    base = (file.parent if file else start).resolve()
+    clusters = {name: _profile(name, value, file, base) for name, value in _tables(data, file).items()}
+    clusters.setdefault(LOCAL, Profile(engine="embedded", folder=str(base / ".idxopt" / LOCAL)))
+    variable = os.environ.get("IDXOPT_CLUSTER")
+    default = cluster or variable or str(data.get("default", LOCAL))
+    origins = {
+        "config": f"{file} ({origin})" if file else "none found",
+        "cluster": "option --cluster" if cluster else "IDXOPT_CLUSTER" if variable else "default of the file" if "default" in data else "default",
+        "cache": "IDXOPT_CACHE_DIR" if os.environ.get("IDXOPT_CACHE_DIR") else "default",
+    }
+    return Config(file, default, clusters, origins, unknown_variables(os.environ))
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning for each `IDXOPT_*` that nothing reads, with the nearest name."""
+    warnings = []
+    for name in sorted(environment):
+        if name.startswith("IDXOPT_") and name not in VARIABLES and not name.startswith(_TEST_PREFIXES):
+            near = difflib.get_close_matches(name, VARIABLES, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            warnings.append(f"the variable {name} has no meaning{hint}")
+    return tuple(warnings)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})", place=str(file), remedy="check its rights") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8 text", place=str(file), remedy="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is not valid TOML: {error}", place=str(file), remedy="correct that line") from error
+    unknown = sorted(data.keys() - {"default", "clusters"})
+    if unknown:
+        raise ConfigError(f"unknown key {unknown[0]}", place=str(file), remedy="the file knows `default` and [clusters.NAME]")
+    return data
+
+
+def _tables(data: Mapping[str, Any], file: Path | None) -> Mapping[str, Any]:
+    clusters = data.get("clusters", {})
+    if not isinstance(clusters, dict) or not all(isinstance(value, dict) for value in clusters.values()):
+        raise ConfigError("`clusters` must hold tables", place=str(file), remedy="write [clusters.NAME]")
+    return clusters
+
+
+def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path) -> Profile:
+    place = f"{file}: clusters.{name}"
+    try:
+        profile = Profile.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        near = difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1) if first["type"] == "extra_forbidden" else []
+        message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"]).removeprefix("Value error, ")
+        raise ConfigError(
+            message,
+            place=f"{place}.{path}" if path else place,
+            remedy=f"did you mean {near[0]}?" if near else "correct it; `idxopt doctor` shows every value with its origin",
+        ) from None
+    if profile.folder is not None:
+        profile = profile.model_copy(update={"folder": str(base / Path(profile.folder).expanduser())})
+    return profile

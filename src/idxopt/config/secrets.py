@@ -1,0 +1,53 @@
+"""Secrets are references, never values (contract 11): `env:NAME`, `file:PATH`, `keyring:SERVICE/USER`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+from idxopt.errors import ConfigError
+
+KINDS = ("env", "file", "keyring")
+
+
+def check_reference(reference: str, place: str) -> str:
+    """The reference itself, unread. Raises ConfigError for anything that is not a reference; the value is not repeated."""
+    kind, _, rest = reference.partition(":")
+    if kind not in KINDS or not rest:
+        raise ConfigError(
+            "is not a secret reference",
+            place=place,
+            remedy="write env:NAME, file:PATH or keyring:SERVICE/USER; a secret itself never stands in a file or option",
+        )
+    return reference
+
+
+def read_secret(reference: str, place: str) -> str:
+    """The secret that a reference names. Raises ConfigError naming the reference, never the secret."""
+    kind, _, rest = check_reference(reference, place).partition(":")
+    if kind == "env":
+        value = os.environ.get(rest)
+        if not value:
+            raise ConfigError(f"the environment variable {rest} is not set", place=place, remedy=f"export {rest}")
+        return value
+    if kind == "file":
+        try:
+            return Path(rest).expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"the secret file {rest} cannot be read ({type(error).__name__})", place=place, remedy="check its path and rights"
+            ) from None
+    return _keyring(rest, place)
+
+
+def _keyring(rest: str, place: str) -> str:
+    service, _, user = rest.partition("/")
+    try:
+        keyring = importlib.import_module("keyring")
+    except ImportError:
+        raise ConfigError("the package keyring is not installed", place=place, remedy="pip install keyring, or use env: or file:") from None
+    value = keyring.get_password(service, user)
+    if not value:
+        raise ConfigError(f"the keyring has no entry {rest}", place=place, remedy=f"keyring set {service} {user}")
+    return str(value)

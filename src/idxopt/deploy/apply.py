@@ -1,0 +1,277 @@
+"""Apply: walks the steps of a plan under the lock (contract 7). Killed at any point, the old build serves and apply again finishes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from idxopt.builds.lock import Lock
+from idxopt.builds.manifest import Manifest
+from idxopt.builds.resolver import live_build
+from idxopt.builds.state import Event, StateWriter
+from idxopt.compiler.lowered import Compiled
+from idxopt.deploy import aliases
+from idxopt.deploy.collect import collect, find_garbage
+from idxopt.deploy.commit import present_in_namespace, switch
+from idxopt.deploy.gates import QualityReport, effective_gate, quality_gate, refuse
+from idxopt.deploy.intent import Plan
+from idxopt.deploy.loading import Loaded, Loader, new_manifest
+from idxopt.deploy.observed import Observed, fingerprint, moved, observe
+from idxopt.deploy.options import Applied, ApplyOptions, Progress, Quiet
+from idxopt.deploy.plan import Lowered, compile_plan
+from idxopt.deploy.steps import (
+    BuildIndex,
+    PutPipeline,
+    PutTemplate,
+    RestoreMeta,
+    RestoreSettings,
+    Step,
+    Switch,
+    touches,
+)
+from idxopt.deploy.templates import wanted_template
+from idxopt.deploy.transfer import Transfer
+from idxopt.engines.port import Engine
+from idxopt.errors import BuildError, EngineError, StalePlanError
+from idxopt.sources.source import Source
+
+
+def apply_plan(
+    engine: Engine, plan: Plan, options: ApplyOptions, *, source: Source | None = None, progress: Progress | None = None
+) -> Applied:
+    """Does what the plan shows, or refuses before its first write.
+
+    `source` is needed when the plan builds an index. Raises StalePlanError (something that the plan names moved), LockedError,
+    GateRefused (the old build still serves), and engine errors; running it again goes on where it stopped.
+    """
+    started = time.monotonic()
+    if plan.empty:
+        return Applied(build=plan.live, previous=None)
+    operation = "rollback" if plan.target else "apply"
+    with Lock(engine, plan.name, operation, settings=options.lock, on_wait=options.on_wait) as lock:
+        applied = _Run(engine, plan, options, source, progress or Quiet(), lock).run()
+    return replace(applied, seconds=time.monotonic() - started)
+
+
+class _Run:
+    """One apply under the lock."""
+
+    def __init__(
+        self, engine: Engine, plan: Plan, options: ApplyOptions, source: Source | None, progress: Progress, lock: Lock
+    ) -> None:
+        self.engine = engine
+        self.plan = plan
+        self.options = options
+        self.source = source
+        self.progress = progress
+        self.lock = lock
+        self.store = StateWriter(engine)
+        self.observed: Observed = observe(engine, plan.name)
+        self._unmoved(self.observed, frozenset())
+        self.lowered: Lowered = compile_plan(self.observed, plan)
+        self.transfer = Transfer(engine, self.store, self.observed.live, options)
+
+    @property
+    def compiled(self) -> Compiled:
+        return self.lowered.compiled
+
+    def run(self) -> Applied:
+        """All steps in order; the switch last."""
+        plan = self.plan
+        if plan.switches:
+            self.transfer.check(self._primary_index())
+        self.store.ensure()
+        for step in plan.steps:
+            self.lock.check()
+            self._in_place(step)
+        loaded = self._load()
+        report = self._quality(loaded)
+        if not plan.switches:
+            return self._finish_without_switch(loaded)
+        manifest = self._manifest(loaded, report)
+        self._commit(manifest, loaded)
+        warnings = list(self._after_commit(manifest))
+        collected = self._collect(manifest, warnings)
+        return Applied(
+            build=manifest.build,
+            previous=plan.live or None,
+            rows=loaded.rows,
+            writes=self.transfer.writes,
+            collected=collected,
+            metrics=report.metrics if report else {},
+            warnings=tuple(warnings),
+        )
+
+    # Before the commit.
+
+    def _unmoved(self, observed: Observed, ignore: frozenset[str]) -> None:
+        changed = moved(self.plan.marks, fingerprint(observed), ignore)
+        if changed:
+            more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+            raise StalePlanError(
+                f"moved since the plan was made: {', '.join(changed[:5])}{more}",
+                place=self.plan.name,
+                remedy="nothing was switched; run `idxopt plan` again and look at what changed",
+            )
+
+    def _in_place(self, step: Step) -> None:
+        """Steps that are one request. Builds and the switch have their own places in `run`."""
+        match step:
+            case PutTemplate(view=view, name=name):
+                self.engine.put_template(name, wanted_template(self.observed, self.compiled.views[view]).body)
+            case PutPipeline(view=view, name=name):
+                pipeline = self.compiled.views[view].pipeline
+                if pipeline is not None:
+                    self.engine.put_pipeline(name, pipeline)
+            case RestoreSettings(index=index, settings=settings):
+                self.engine.update_settings(index, settings)
+            case RestoreMeta(view=view, index=index):
+                state = self.observed.indices[index]
+                own = self.compiled.views[view].index_body["mappings"]["_meta"]
+                self.engine.put_mapping(index, {"_meta": {**(state.mappings.get("_meta") or {}), **own}})
+            case BuildIndex() | Switch():
+                pass
+
+    def _load(self) -> Loaded:
+        builds = self.plan.builds
+        if not builds:
+            return Loaded()
+        if self.source is None:
+            raise BuildError(
+                "the plan builds an index, but no documents were named",
+                place=self.plan.name,
+                remedy="give --source PLACE, or set `source` in the cluster's profile",
+            )
+        loader = Loader(self.engine, self.store, self.lowered, self.observed, self.options, self.progress, self.lock)
+        loaded = loader.load(self.source, [step.view for step in builds])
+        self.progress.stage("gates")
+        refuse(
+            self.plan.name,
+            [*loaded.reasons, *effective_gate(self.engine, self.compiled, [step.view for step in builds])],
+            "the old build still serves; mend the cause and run apply again",
+        )
+        return loaded
+
+    def _quality(self, loaded: Loaded) -> QualityReport | None:
+        gate = self.options.quality
+        if gate is None or not self.plan.switches:
+            return None
+        self.progress.stage("quality gate")
+        candidate = live_build(self._manifest(loaded, None), self.engine)
+        live = live_build(self.observed.live, self.engine) if self.observed.live else None
+        report, reasons = quality_gate(self.engine, candidate, live, gate)
+        refuse(
+            self.plan.name,
+            reasons,
+            "the old build still serves; improve the program, or --accept-undecided where the verdict is undecided",
+        )
+        return report
+
+    def _manifest(self, loaded: Loaded, report: QualityReport | None) -> Manifest:
+        if self.plan.target:
+            return self._target()
+        if self._same_build():
+            assert self.observed.live is not None
+            return self.observed.live
+        return new_manifest(self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, report, self.store.now())
+
+    def _same_build(self) -> bool:
+        return any(isinstance(step, Switch) and step.build and step.build == self.plan.live for step in self.plan.steps)
+
+    def _target(self) -> Manifest:
+        """The build that a rollback goes to; all its indices must still be what was recorded."""
+        manifest = self.observed.builds.get(self.plan.target)
+        if manifest is None:
+            raise BuildError(f"there is no build {self.plan.target}", place=self.plan.name, remedy="see `idxopt history`")
+        for view in manifest.views.values():
+            state = self.observed.indices.get(view.index)
+            if state is None or state.uuid != view.uuid:
+                raise BuildError(
+                    f"build {manifest.build} is no longer whole: {view.index} is gone",
+                    place=self.plan.name,
+                    remedy="apply its program again",
+                )
+        return manifest
+
+    def _primary_index(self) -> str:
+        if self.plan.target:
+            target = self._target()
+            return target.views[target.primary].index
+        return self.compiled.views[self.lowered.program.primary].index
+
+    # The commit.
+
+    def _commit(self, manifest: Manifest, loaded: Loaded) -> None:
+        now_observed = observe(self.engine, self.plan.name)
+        ignore = frozenset(key for step in self.plan.steps for key in touches(step))
+        self._unmoved(now_observed, ignore | frozenset(f"index:{index}" for index in self._new_indices()))
+        if not self._same_build():
+            self.progress.stage("record")
+            self.transfer.carry(manifest)
+            self.store.put_manifest(manifest)
+            self.transfer.record(manifest, loaded.ledger)
+        self.lock.check()
+        self.progress.stage("switch")
+        views = {
+            view: aliases.ViewIndex(built.index, self._many_rows(manifest, view)) for view, built in manifest.views.items()
+        }
+        then = aliases.wanted(self.plan.name, manifest.primary, manifest.build, views)
+        switch(self.engine, self.plan.name, present_in_namespace(now_observed), then, self.lock)
+
+    def _new_indices(self) -> list[str]:
+        return [step.index for step in self.plan.builds]
+
+    def _many_rows(self, manifest: Manifest, view: str) -> bool:
+        return next(leg.many_rows for leg in live_build(manifest, self.engine).legs if leg.view == view)
+
+    # After it.
+
+    def _after_commit(self, manifest: Manifest) -> list[str]:
+        """History and late writes; trouble here is told, not raised: readers have moved."""
+        warnings = []
+        try:
+            self.transfer.carry_late(manifest)
+        except EngineError as error:
+            warnings.append(f"writes that came during the switch could not be carried: {error.message}")
+        event = Event(
+            name=self.plan.name,
+            what="rollback" if self.plan.target else "repair" if self._same_build() else "apply",
+            at=self.store.now(),
+            who=self.lock.record.who,
+            build=manifest.build,
+            previous=self.plan.live or None,
+            message=self.options.message,
+            details={"writes": self.transfer.writes.total, "metrics": manifest.metrics},
+        )
+        try:
+            self.store.append(event)
+        except EngineError as error:
+            warnings.append(f"the history could not be written: {error.message}")
+        return warnings
+
+    def _finish_without_switch(self, loaded: Loaded) -> Applied:
+        """Repairs in place, or `--view`: what was built is recorded, so that the next plan can use it."""
+        if loaded.rows:
+            manifest = new_manifest(self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, None, self.store.now())
+            self.store.put_manifest(manifest)
+        return Applied(build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows)
+
+    def _collect(self, manifest: Manifest, warnings: list[str]) -> tuple[str, ...]:
+        self.progress.stage("collect")
+        try:
+            observed = observe(self.engine, self.plan.name)
+            garbage = find_garbage(
+                observed,
+                self.store.history(self.plan.name),
+                keep=self.options.keep,
+                grace_s=self.options.grace_s,
+                now=dt.datetime.now(dt.UTC),
+                wanted=[view.index for view in self.compiled.views.values()],
+            )
+            kept: Mapping[str, Manifest] = {id: b for id, b in observed.builds.items() if id not in garbage.builds}
+            return collect(self.engine, self.store, self.plan.name, garbage, kept)
+        except EngineError as error:
+            warnings.append(f"old indices could not be collected: {error.message}")
+            return ()

@@ -1,0 +1,56 @@
+"""Doctor: what idxopt sees of a configuration and a cluster, with a remedy for whatever is amiss. Read-only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from idxopt.builds import names
+from idxopt.builds.state import StateStore
+from idxopt.engines.port import Reader
+from idxopt.errors import IdxoptError
+
+Verdict = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding."""
+
+    what: str
+    verdict: Verdict
+    detail: str
+    remedy: str = ""
+
+
+def examine(reader: Reader) -> list[Check]:
+    """Checks an engine that could be connected to."""
+    capabilities = reader.capabilities()
+    checks = [
+        Check("engine", "ok", f"{capabilities.engine} {capabilities.version}, cluster {capabilities.cluster_uuid}"),
+        Check("nodes", "ok", "unknown" if capabilities.nodes is None else str(capabilities.nodes)),
+        Check("plugins", "ok", ", ".join(sorted(capabilities.plugins)) or "none"),
+        Check("scores", "ok", "BM25 carries the factor k1 + 1" if capabilities.bm25_factor else "BM25 without the factor k1 + 1"),
+        Check(
+            "limits",
+            "ok",
+            f"{capabilities.max_clauses} clauses, window {capabilities.max_result_window}, "
+            f"{capabilities.max_request_bytes // 2**20} MB a request",
+        ),
+    ]
+    checks += [Check("probe", "warning", note) for note in capabilities.notes]
+    checks += [_tried("aliases", lambda: reader.aliases("*"), "the user needs indices:admin/aliases/get")]
+    checks += [_tried("templates", reader.templates, "the user needs indices:admin/index_template/get")]
+    checks += [_tried("pipelines", lambda: reader.list_pipelines("*"), "the user needs cluster:admin/ingest/pipeline/get")]
+    checks += [_tried("state", lambda: StateStore(reader).names(), f"the user needs to read {names.BUILDS_INDEX}")]
+    return checks
+
+
+def _tried(what: str, read: object, remedy: str) -> Check:
+    assert callable(read)
+    try:
+        found = read()
+    except IdxoptError as error:
+        return Check(what, "failed", error.message, error.remedy or remedy)
+    listed = sorted(found) if isinstance(found, list | dict) and what == "state" else []
+    return Check(what, "ok", ", ".join(listed) if listed else f"{len(found)} readable")

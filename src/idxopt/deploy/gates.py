@@ -1,0 +1,134 @@
+"""Gates: what must hold before readers move. Each returns the reasons why it does not; the old build serves on meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from idxopt.builds.resolver import LiveBuild
+from idxopt.compiler.lowered import Compiled, CompiledView
+from idxopt.deploy.drift import index_drift
+from idxopt.deploy.options import QualityGate
+from idxopt.engines.port import Reader
+from idxopt.errors import GateRefused
+from idxopt.evaluation.comparison import Evaluation, answer_queries, evaluate_run, non_inferior
+from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric
+from idxopt.hashing import content_digest
+from idxopt.operators.interpreter import Interpreter
+from idxopt.operators.row import Document
+from idxopt.operators.tables import Tables
+from idxopt.program.schema import Program
+from idxopt.search.searcher import Searcher
+
+DEPTH = 100
+"""Documents a query that quality is measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """Evaluation of the new build, and of the live one where there is one."""
+
+    new: Evaluation
+    live: Evaluation | None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return {str(metric): result.interval.mean for metric, result in self.new.results.items()}
+
+
+def effective_gate(reader: Reader, compiled: Compiled, built: Sequence[str]) -> list[str]:
+    """The index as it is now must be the compiled one, in every setting and field that we emitted."""
+    reasons = []
+    for view in built:
+        wanted = compiled.views[view]
+        state = reader.get_index(wanted.index)
+        if state is None:
+            reasons.append(f"{wanted.index} is gone")
+            continue
+        drift = index_drift(state, wanted)
+        if drift.mapping is not None:
+            reasons.append(f"{wanted.index}: mapping differs at {drift.mapping}")
+        reasons += [f"{wanted.index}: {difference}" for difference in drift.settings]
+        if drift.meta:
+            reasons.append(f"{wanted.index}: our mark in _meta is not as written")
+    return reasons
+
+
+def sample_gate(
+    reader: Reader, program: Program, tables: Tables, views: Mapping[str, CompiledView], sample: Sequence[Document]
+) -> list[str]:
+    """Sampled documents, transformed anew, must equal what is stored, and what the view's ingest pipeline makes of them."""
+    reasons = []
+    for view, compiled in views.items():
+        interpreter = Interpreter(program, view, tables)
+        rows = {row.id: row for document in sample for row in interpreter.stored(document)}
+        stored = reader.get_documents(compiled.index, list(rows))
+        for id, row in rows.items():
+            if id not in stored or content_digest(stored[id].source) != content_digest(dict(row.body)):
+                reasons.append(f"{compiled.index}: row {id} is not stored as the program makes it")
+        if compiled.pipeline is not None and not compiled.lost_on_write:
+            reasons += _pipeline(reader, compiled, sample, {row.doc_id: row.body for row in rows.values()})
+    return reasons
+
+
+def _pipeline(
+    reader: Reader, view: CompiledView, sample: Sequence[Document], wanted: Mapping[str, Mapping[str, object]]
+) -> list[str]:
+    assert view.pipeline is not None
+    made = reader.simulate_pipeline(
+        view.pipeline, [{"_index": view.index, "_id": document.id, "_source": dict(document.source)} for document in sample]
+    )
+    return [
+        f"{view.pipeline_name}: the pipeline makes another document of {document.id} than the program"
+        for document, source in zip(sample, made, strict=True)
+        if not _incomplete(source) and content_digest(source) != content_digest(dict(wanted[document.id]))
+    ]
+
+
+def _incomplete(source: Mapping[str, object]) -> bool:
+    own = source.get("idxopt")
+    return isinstance(own, Mapping) and bool(own.get("incomplete"))
+
+
+def quality_gate(reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: QualityGate) -> tuple[QualityReport, list[str]]:
+    """Judged queries against the new build, and against the live one for non-inferiority."""
+    metrics = _metrics(gate)
+    report = QualityReport(
+        evaluate_build(reader, new, gate, metrics), evaluate_build(reader, live, gate, metrics) if live is not None else None
+    )
+    reasons = [
+        f"{requirement.metric} is {report.new.mean(requirement.metric):.4f} (n = {report.new.n}), {requirement} is required"
+        for requirement in gate.requirements
+        if not requirement.met(report.new)
+    ]
+    if report.live is not None:
+        verdict = non_inferior(report.new, report.live, gate.metric, gate.margin)
+        if verdict.outcome == "failed" or (verdict.outcome == "undecided" and not gate.accept_undecided):
+            bound = "unknown" if verdict.lower is None else f"{verdict.lower:+.4f}"
+            reasons.append(
+                f"{verdict.metric} new - live is {verdict.difference:+.4f}, one-sided 95% lower bound {bound} (n = {verdict.n}); "
+                f"at least -{verdict.margin:g} is wanted: {verdict.outcome}"
+            )
+    return report, reasons
+
+
+def evaluate_build(reader: Reader, build: LiveBuild, gate: QualityGate, metrics: Sequence[Metric]) -> Evaluation:
+    """The judged queries on one build; a failed query is an error, never a zero."""
+    searcher = Searcher(reader, build)
+    run = answer_queries(gate.judged.queries, lambda query: searcher.ranking(query.text, DEPTH))
+    return evaluate_run(run, gate.judged, metrics, label=build.manifest.build)
+
+
+def refuse(name: str, reasons: Sequence[str], remedy: str) -> None:
+    """Raises GateRefused when there are reasons."""
+    if reasons:
+        more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
+        raise GateRefused("; ".join(reasons[:3]) + more, place=name, remedy=remedy)
+
+
+def _metrics(gate: QualityGate) -> list[Metric]:
+    metrics = list(DEFAULT_METRICS)
+    for wanted in (parse_metric(gate.metric), *(requirement.metric for requirement in gate.requirements)):
+        if wanted not in metrics:
+            metrics.append(wanted)
+    return metrics

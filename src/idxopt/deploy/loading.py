@@ -1,0 +1,261 @@
+"""Building physical indices: one snapshot of the source, one set of frozen tables, then each view created, loaded, verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from idxopt import __version__
+from idxopt.builds import names, physical
+from idxopt.builds.journal import Journal, LoadedFrom
+from idxopt.builds.lock import Lock
+from idxopt.builds.manifest import Manifest, SourceSnapshot, TablesRecord, ViewBuild, sealed
+from idxopt.builds.state import StateStore, StateWriter
+from idxopt.compiler.lowered import CompiledView
+from idxopt.deploy.gates import QualityReport, sample_gate
+from idxopt.deploy.intent import Plan
+from idxopt.deploy.ledger import Ledger, ledger_of
+from idxopt.deploy.observed import Observed
+from idxopt.deploy.options import ApplyOptions, Progress
+from idxopt.deploy.plan import Lowered
+from idxopt.engines.port import Engine, IndexState
+from idxopt.errors import BuildError
+from idxopt.operators.cache import CacheSettings
+from idxopt.operators.interpreter import Rejected, stored_rows
+from idxopt.operators.row import StoredRow
+from idxopt.operators.tables import EMPTY_TABLES, Tables, build_tables, tables_needed
+from idxopt.program.canonical import canonical
+from idxopt.sources.snapshot import Snapshot, take_snapshot
+from idxopt.sources.source import Source
+
+SAMPLE = 20
+"""Documents that the sample gate compares."""
+START_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was built: (uuid, rows) by view. `ledger` of the primary index where it was built. `reasons`: why a gate must refuse."""
+
+    views: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    snapshot: SourceSnapshot | None = None
+    tables: TablesRecord | None = None
+    ledger: Ledger | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return {view: rows for view, (_, rows) in self.views.items()}
+
+
+class Loader:
+    """Loads the views of one plan."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: StateWriter,
+        lowered: Lowered,
+        observed: Observed,
+        options: ApplyOptions,
+        progress: Progress,
+        lock: Lock,
+    ) -> None:
+        self._engine = engine
+        self._store = store
+        self._lowered = lowered
+        self._observed = observed
+        self._options = options
+        self._progress = progress
+        self._lock = lock
+        self._rejected: list[Rejected] = []
+        self._folder: Path = options.cache / "loads" / observed.capabilities.cluster_uuid / observed.name
+
+    def load(self, source: Source, views: Sequence[str]) -> Loaded:
+        """Reads the source once for checking, then makes every view from the same documents."""
+        self._progress.stage("read")
+        snapshot = take_snapshot(
+            source,
+            self._folder,
+            allow_rejected=self._options.allow_rejected,
+            on_progress=lambda done: self._progress.advance("read", done, 0),
+        )
+        try:
+            return self._load(snapshot, views)
+        finally:
+            snapshot.discard()
+
+    def _load(self, snapshot: Snapshot, views: Sequence[str]) -> Loaded:
+        tables, record = self._tables(snapshot)
+        built: dict[str, tuple[str, int]] = {}
+        reasons: list[str] = []
+        ledger: Ledger | None = None
+        for view in views:
+            compiled = self._lowered.compiled.views[view]
+            with Journal(self._folder / f"{compiled.index}.sqlite") as journal:
+                state, problems = self._view(compiled, snapshot, tables, journal)
+                reasons += problems
+                built[view] = (state.uuid, journal.documents)
+                if view == self._lowered.program.primary:
+                    ledger = ledger_of(journal.rows())
+        sample = list(islice(snapshot.documents(), SAMPLE))
+        served = {view: self._lowered.compiled.views[view] for view in views}
+        reasons += self._rejections(snapshot)
+        reasons += sample_gate(self._engine, self._lowered.program, tables, served, sample)
+        return Loaded(built, _record(snapshot), record, ledger, tuple(reasons))
+
+    def _rejections(self, snapshot: Snapshot) -> list[str]:
+        """Documents that the interpreter could not transform count like those that could not be read."""
+        ids = {reject.doc_id for reject in self._rejected}
+        if len(ids) + snapshot.rejects.count <= self._options.allow_rejected:
+            return []
+        return [f"document {reject.doc_id} was rejected: {reject.reason}" for reject in self._rejected]
+
+    def _view(
+        self, view: CompiledView, snapshot: Snapshot, tables: Tables, journal: Journal
+    ) -> tuple[IndexState, list[str]]:
+        self._lock.check()
+        state = self._created(view, snapshot, tables, journal)
+        about = LoadedFrom(view.index, state.uuid, snapshot.digest, tables.digest)
+        self._progress.stage(f"load {view.view}")
+        report = physical.load(
+            self._engine,
+            state,
+            self._rows(view, snapshot, tables),
+            journal,
+            about,
+            workers=self._options.workers,
+            on_progress=lambda done: self._progress.advance(f"load {view.view}", done, 0),
+        )
+        reasons = [f"{view.index}: row {failure.id} was not stored: {failure.reason}" for failure in report.failed]
+        self._lock.check()
+        self._progress.stage(f"verify {view.view}")
+        self._engine.refresh(view.index)
+        self._engine.update_settings(view.index, view.served_settings)
+        self._engine.wait_started(view.index, START_TIMEOUT_S)
+        return state, reasons + physical.verify(self._engine, view.index, journal)
+
+    def _created(self, view: CompiledView, snapshot: Snapshot, tables: Tables, journal: Journal) -> IndexState:
+        """A fresh index, or the unfinished one of a run that was killed while loading the very same documents."""
+        state = self._engine.get_index(view.index)
+        if state is not None:
+            if state.aliases or not names.owned(state):
+                raise physical.taken(view.index, state)
+            if physical.can_resume(journal, LoadedFrom(view.index, state.uuid, snapshot.digest, tables.digest)):
+                return state
+            self._engine.delete_index(view.index, state.uuid)
+        return physical.create(self._engine, view.index, view.index_body)
+
+    def _rows(self, view: CompiledView, snapshot: Snapshot, tables: Tables) -> Iterator[StoredRow]:
+        made = stored_rows(
+            self._lowered.program,
+            [view.view],
+            tables,
+            snapshot.documents(),
+            workers=self._options.workers,
+            cache=CacheSettings(self._options.cache / "rows"),
+            on_reject=self._rejected.append,
+        )
+        for _, rows in made:
+            yield from rows.get(view.view, ())
+
+    def _tables(self, snapshot: Snapshot) -> tuple[Tables, TablesRecord | None]:
+        """The live build's frozen tables, unless its table generation was raised or it has none."""
+        if not tables_needed(self._lowered.program):
+            return EMPTY_TABLES, None
+        live = self._observed.live
+        if live is not None and live.tables is not None and self._same_table_generation(live):
+            return Tables.from_json(self._store.tables(live.tables.digest)), live.tables
+        self._progress.stage("corpus tables")
+        tables = build_tables(self._lowered.program, snapshot.documents())
+        self._store.put_tables(tables.digest, tables.to_json())
+        return tables, TablesRecord(digest=tables.digest, documents=tables.documents, created=self._store.now())
+
+    def _same_table_generation(self, live: Manifest) -> bool:
+        return all(
+            live.generations[view].table == generation.table
+            for view, generation in self._lowered.generations.items()
+            if view in live.generations
+        )
+
+
+def tables_of(store: StateStore, manifest: Manifest) -> Tables:
+    """The frozen tables of a recorded build."""
+    return EMPTY_TABLES if manifest.tables is None else Tables.from_json(store.tables(manifest.tables.digest))
+
+
+def new_manifest(
+    observed: Observed,
+    lowered: Lowered,
+    loaded: Loaded,
+    plan: Plan,
+    options: ApplyOptions,
+    who: str,
+    report: QualityReport | None,
+    now: str,
+) -> Manifest:
+    """The manifest of what is there now: built views, and reused ones as they were recorded."""
+    views = {}
+    for view, compiled in lowered.compiled.views.items():
+        if view in loaded.views:
+            uuid, rows = loaded.views[view]
+        elif (known := _recorded(observed, compiled.index)) is not None:
+            uuid, rows = known.uuid, known.rows
+        elif plan.intent.only:
+            continue
+        else:
+            raise BuildError("is part of the build, but not recorded", place=compiled.index, remedy="run apply again")
+        views[view] = ViewBuild(index=compiled.index, view_hash=compiled.view_hash, uuid=uuid, rows=rows)
+    live = observed.live
+    snapshot = loaded.snapshot or (live.source if live else _source_of(observed, views))
+    tables = loaded.tables or (live.tables if live and tables_needed(lowered.program) else None)
+    manifest: dict[str, Any] = {
+        "build": "",
+        "name": observed.name,
+        "program": canonical(lowered.program),
+        "program_hash": lowered.compiled.program_hash,
+        "primary": lowered.program.primary,
+        "views": views,
+        "generations": dict(lowered.generations),
+        "tables": tables,
+        "source": snapshot,
+        "created": now,
+        "by": who,
+        "message": options.message,
+        "metrics": report.metrics if report else {},
+        "previous": live.build if live else None,
+        "idxopt": __version__,
+        "engine": f"{observed.capabilities.engine} {observed.capabilities.version}",
+    }
+    return sealed(Manifest(**manifest))
+
+
+def _recorded(observed: Observed, index: str) -> ViewBuild | None:
+    state = observed.indices.get(index)
+    for manifest in observed.builds.values():
+        for view in manifest.views.values():
+            if state is not None and view.index == index and view.uuid == state.uuid:
+                return view
+    return None
+
+
+def _source_of(observed: Observed, views: Mapping[str, ViewBuild]) -> SourceSnapshot:
+    """Where reused indices came from, when no build is live yet (a run that was killed between record and switch)."""
+    indices = {view.index for view in views.values()}
+    for manifest in reversed(list(observed.builds.values())):
+        if indices & {view.index for view in manifest.views.values()}:
+            return manifest.source
+    raise BuildError("no recorded build says where the documents came from", place=observed.name, remedy="apply with --rebuild")
+
+
+def _record(snapshot: Snapshot) -> SourceSnapshot:
+    return SourceSnapshot(
+        kind=snapshot.source.kind,
+        place=snapshot.source.place,
+        marks=snapshot.marks,
+        documents=snapshot.count,
+        digest=snapshot.digest,
+    )

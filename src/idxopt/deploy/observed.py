@@ -1,0 +1,124 @@
+"""What planning sees of the engine: one read-only snapshot of everything that a name owns or touches."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from idxopt.builds import names
+from idxopt.builds.manifest import Manifest
+from idxopt.builds.state import StateStore
+from idxopt.engines.port import Capabilities, IndexState, Reader, Template
+from idxopt.errors import BuildError
+from idxopt.hashing import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """`indices`, `pipelines`: everything named `{name}--*`, ours or not. `aliases`: `{name}` and `{name}--*`.
+
+    `live` is the build that the marker alias names, None before the first apply. `concrete`: an index (not an alias)
+    has the public name. `templates` are all of the cluster: any of them may match our indices.
+    """
+
+    name: str
+    capabilities: Capabilities
+    indices: Mapping[str, IndexState]
+    aliases: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    templates: Mapping[str, Template]
+    pipelines: Mapping[str, Mapping[str, Any]]
+    builds: Mapping[str, Manifest]
+    live: Manifest | None
+    concrete: IndexState | None
+
+    def owned(self, index: str) -> bool:
+        """True when the index exists and is ours: marked under its real name (a clone copies the mark), or recorded with its uuid."""
+        state = self.indices.get(index)
+        return state is not None and (names.owned(state) or self.recorded(index))
+
+    def recorded(self, index: str) -> bool:
+        """True when a recorded build names this index with this uuid: it was loaded whole and verified."""
+        state = self.indices.get(index)
+        return state is not None and any(
+            view.index == index and view.uuid == state.uuid for build in self.builds.values() for view in build.views.values()
+        )
+
+    def matching_templates(self, index: str) -> list[Template]:
+        """Templates that would reach a visible index of that name."""
+        return [t for t in self.templates.values() if any(fnmatch.fnmatchcase(index, p) for p in t.patterns)]
+
+
+def observe(reader: Reader, name: str) -> Observed:
+    """Reads it all. Raises BuildError when the marker aliases contradict each other or name a build that is not recorded."""
+    store = StateStore(reader)
+    aliases = {**reader.aliases(name), **reader.aliases(f"{name}--*")}
+    builds = {manifest.build: manifest for manifest in store.manifests(name)}
+    return Observed(
+        name=name,
+        capabilities=reader.capabilities(),
+        indices={state.name: state for state in reader.list_indices(f"{name}--*")},
+        aliases=aliases,
+        templates={template.name: template for template in reader.templates()},
+        pipelines=reader.list_pipelines(f"{name}--*"),
+        builds=builds,
+        live=live_manifest(name, aliases, builds),
+        concrete=reader.get_index(name),
+    )
+
+
+def live_manifest(
+    name: str, aliases: Mapping[str, Mapping[str, Mapping[str, Any]]], builds: Mapping[str, Manifest]
+) -> Manifest | None:
+    """The build that the marker alias `{name}--live--{build8}` names."""
+    marked = sorted(build for alias in aliases if (build := names.marked_build(name, alias)) is not None)
+    known = [build for build in marked if build in builds]
+    if len(known) > 1:
+        raise BuildError(
+            f"several builds are marked as live: {', '.join(known)}",
+            place=name,
+            remedy=f"remove the wrong `{names.marker_alias(name, '')}*` alias; `idxopt history` shows which build was applied last",
+        )
+    if marked and not known:
+        raise BuildError(
+            f"the live build {marked[0]} has no manifest in {names.BUILDS_INDEX}",
+            place=name,
+            remedy="restore that index from a snapshot, or run `idxopt destroy` and apply again",
+        )
+    return builds[known[0]] if known else None
+
+
+def fingerprint(observed: Observed) -> dict[str, str]:
+    """Digest of each thing that a plan names, by `kind:subject` (contract 6: no document counts, nothing of others)."""
+    marks = {"live": observed.live.build if observed.live else ""}
+    for index, state in observed.indices.items():
+        if observed.owned(index):
+            marks[f"index:{index}"] = digest(
+                {
+                    "uuid": state.uuid,
+                    "settings": dict(state.settings),
+                    "mappings": state.mappings,
+                    "aliases": {alias: dict(options) for alias, options in state.aliases.items()},
+                }
+            )
+    for alias, indices in observed.aliases.items():
+        marks[f"alias:{alias}"] = digest({index: dict(options) for index, options in indices.items()})
+    for template in observed.templates.values():
+        if _ours_or_overlapping(observed.name, template):
+            marks[f"template:{template.name}"] = digest(template.body)
+    for pipeline, body in observed.pipelines.items():
+        marks[f"pipeline:{pipeline}"] = digest(body)
+    if observed.concrete is not None:
+        marks[f"index:{observed.name}"] = digest({"uuid": observed.concrete.uuid})
+    return marks
+
+
+def moved(before: Mapping[str, str], now: Mapping[str, str], ignore: frozenset[str] = frozenset()) -> list[str]:
+    """The `kind:subject` keys that differ, without those that the caller changed itself."""
+    return sorted(key for key in before.keys() | now.keys() if key not in ignore and before.get(key) != now.get(key))
+
+
+def _ours_or_overlapping(name: str, template: Template) -> bool:
+    sample = f"{name}--x--00000000"
+    return any(p.startswith(f"{name}--") or fnmatch.fnmatchcase(sample, p) for p in template.patterns)

@@ -1,0 +1,327 @@
+"""Planning: what would have to change so that a program is live. Read-only and pure over what was observed (contract 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from idxopt.builds import names
+from idxopt.builds.manifest import Generation, Manifest
+from idxopt.compiler.lower import lower
+from idxopt.compiler.lowered import Compiled, CompiledView, Generations, Target
+from idxopt.deploy import aliases
+from idxopt.deploy.changes import Change, Cost, diff_programs
+from idxopt.deploy.drift import drift_of
+from idxopt.deploy.intent import Intent, Plan
+from idxopt.deploy.observed import Observed, fingerprint
+from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, Step, Switch
+from idxopt.deploy.templates import template_priority, wanted_template
+from idxopt.errors import BuildError, UsageError
+from idxopt.program.canonical import canonical, program_hash
+from idxopt.program.schema import Program
+from idxopt.program.validate import program_from
+
+NEW_BUILD = "00000000"
+"""Stands for the id of a build that does not exist yet."""
+
+
+@dataclass
+class _Draft:
+    """A plan in the making: changes to show and steps to walk, in order."""
+
+    changes: list[Change] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, change: Change, *steps: Step) -> None:
+        self.changes.append(change)
+        self.steps.extend(step for step in steps if step not in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The program of an intent, lowered with the generations that the observed state calls for.
+
+    `damaged`: views whose live mapping somebody changed, so that they must be built anew.
+    """
+
+    program: Program
+    compiled: Compiled
+    generations: Mapping[str, Generation]
+    damaged: Mapping[str, str] = field(default_factory=dict)
+
+
+def target_of(observed: Observed, intent: Intent) -> Target:
+    """What lowering must know of this engine and layout."""
+    capabilities = observed.capabilities
+    return Target(
+        engine=capabilities.engine,
+        bm25_factor=capabilities.bm25_factor,
+        pipelines=capabilities.pipelines,
+        shards=intent.layout.shards,
+        replicas=intent.layout.replicas,
+    )
+
+
+def lower_intent(observed: Observed, intent: Intent) -> Lowered:
+    """Lowers the program; a view whose live mapping was changed by somebody gets the next build generation."""
+    program = program_from(intent.program, "the plan")
+    target = target_of(observed, intent)
+    generations = _base_generations(observed.live, program, intent)
+    compiled = _lower(program, target, generations)
+    damaged = _damaged(observed, compiled)
+    for view in damaged:
+        generations[view] = generations[view].model_copy(update={"build": generations[view].build + 1})
+    if damaged:
+        compiled = _lower(program, target, generations)
+    return Lowered(program, compiled, generations, damaged)
+
+
+def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
+    """Live views whose mapping is no longer the compiled one, with what differs."""
+    damaged = {}
+    for view, build in (observed.live.views if observed.live else {}).items():
+        wanted = compiled.views.get(view)
+        if wanted is not None and wanted.index == build.index and observed.recorded(build.index):
+            difference = drift_of(observed, wanted).mapping
+            if difference is not None:
+                damaged[view] = difference
+    return damaged
+
+
+def compile_plan(observed: Observed, plan: Plan) -> Lowered:
+    """The artifacts that a plan stands for (its generations are fixed)."""
+    program = program_from(plan.intent.program, "the plan")
+    compiled = _lower(program, target_of(observed, plan.intent), plan.generations)
+    return Lowered(program, compiled, plan.generations)
+
+
+def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
+    """The plan for an intent. Raises BuildError where something that is not ours stands in the way."""
+    lowered = lower_intent(observed, intent)
+    program, compiled, live = lowered.program, lowered.compiled, observed.live
+    _check_only(intent, program)
+    draft = _Draft()
+    _public_name(observed, intent, draft)
+    for view, compiled_view in compiled.views.items():
+        if not intent.only or view in intent.only or observed.recorded(compiled_view.index):
+            _plan_view(observed, lowered, compiled_view, draft)
+    unbuilt = [
+        view
+        for view, compiled_view in compiled.views.items()
+        if intent.only and view not in intent.only and not observed.recorded(compiled_view.index)
+    ]
+    if unbuilt:
+        draft.notes.append(
+            f"--view builds {', '.join(intent.only)} only; readers stay where they are until {', '.join(unbuilt)} "
+            "are built too (apply without --view)"
+        )
+    else:
+        _plan_switch(observed, lowered, draft)
+    rebuilt = frozenset(step.view for step in draft.steps if isinstance(step, BuildIndex))
+    return Plan(
+        name=observed.name,
+        cluster=cluster,
+        cluster_uuid=observed.capabilities.cluster_uuid,
+        intent=intent,
+        program_hash=program_hash(program),
+        live=live.build if live else "",
+        generations=dict(lowered.generations),
+        program_changes=diff_programs(live.program if live else None, canonical(program), rebuilt),
+        changes=tuple(draft.changes),
+        steps=tuple(draft.steps),
+        marks=fingerprint(observed),
+        notes=tuple(draft.notes),
+        lost_on_write={view: lost for view, item in compiled.views.items() if (lost := item.lost_on_write)},
+    )
+
+
+def _lower(program: Program, target: Target, generations: Mapping[str, Generation]) -> Compiled:
+    counters = {view: Generations(build=g.build, table=g.table) for view, g in generations.items()}
+    return lower(program, target, counters)
+
+
+def _base_generations(live: Manifest | None, program: Program, intent: Intent) -> dict[str, Generation]:
+    """Those of the live build, raised by `--rebuild`, and by a program that needs other corpus tables than are frozen.
+
+    Tables are one frozen set a build: when some are made anew, every view that reads any is.
+    """
+    refreeze = intent.refresh or (live is not None and live.tables is not None and not _tables_suffice(live, program))
+    generations = {}
+    for view in program.views:
+        known = live.generations.get(view, Generation()) if live else Generation()
+        again = intent.rebuild and live is not None and (not intent.only or view in intent.only)
+        generations[view] = Generation(build=known.build + again, table=known.table + refreeze)
+    return generations
+
+
+def _tables_suffice(live: Manifest, program: Program) -> bool:
+    frozen, needed = tables_needed(program_from(live.program, f"build {live.build}")), tables_needed(program)
+    return bool(
+        needed.frequencies.items() <= frozen.frequencies.items()
+        and needed.lines.items() <= frozen.lines.items()
+        and needed.titles <= frozen.titles
+    )
+
+
+def _check_only(intent: Intent, program: Program) -> None:
+    unknown = [view for view in intent.only if view not in program.views]
+    if unknown:
+        raise UsageError(
+            f"the program has no view {unknown[0]}", place="--view", remedy=f"choose from {', '.join(program.views)}"
+        )
+
+
+def _public_name(observed: Observed, intent: Intent, draft: _Draft) -> None:
+    """The public name must be free, ours, or given to us by `--take-over`."""
+    if observed.concrete is not None:
+        raise BuildError(
+            "an index (not an alias) has the public name of the program",
+            place=observed.name,
+            remedy="give the program another name, or put the index behind an alias first; taking over a concrete index comes later",
+        )
+    holders = [index for index in observed.aliases.get(observed.name, {}) if not observed.owned(index)]
+    if not holders:
+        return
+    if holders != [intent.take_over]:
+        raise BuildError(
+            f"the alias is in use for {', '.join(sorted(holders))}, which idxopt did not make",
+            place=observed.name,
+            remedy=f"`--take-over {sorted(holders)[0]}` moves the alias to the new build (the index itself stays untouched)"
+            if len(holders) == 1
+            else "leave the alias on one index, or give the program another name",
+        )
+    draft.notes.append(f"! alias {observed.name} is taken over from {intent.take_over}; that index itself is not changed")
+
+
+def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: _Draft) -> None:
+    live = observed.live
+    reused = live is not None and view.view in live.views and live.views[view.view].index == view.index
+    _plan_template(observed, view, draft, reused)
+    _plan_pipeline(observed, view, draft, reused)
+    if view.index in observed.indices and not observed.owned(view.index):
+        raise BuildError(
+            "an index of that name exists and is not ours", place=view.index, remedy="delete or rename that index, then plan again"
+        )
+    if not observed.recorded(view.index):
+        _plan_build(observed, lowered, view, draft)
+        return
+    drift = drift_of(observed, view)
+    for change, step in drift.repairs(view, foreign=reused):
+        draft.add(change, step)
+    draft.notes.extend(drift.notes)
+
+
+def _plan_build(observed: Observed, lowered: Lowered, view: CompiledView, draft: _Draft) -> None:
+    serving = observed.live.views.get(view.view) if observed.live else None
+    foreign = True
+    if view.view in lowered.damaged:
+        why = f"the mapping of the live index was changed ({lowered.damaged[view.view]})"
+    elif serving is not None and serving.index == view.index:
+        why = "the live index was deleted" if view.index not in observed.indices else "the live index was replaced by another"
+    else:
+        foreign = False
+        why = "first build" if observed.live is None else "new view" if serving is None else "stored rows change"
+        if serving is not None and observed.live is not None:
+            known = observed.live.generations.get(view.view)
+            if known != lowered.generations[view.view] and observed.live.program_hash == lowered.compiled.program_hash:
+                why = "asked for"
+    what = "build" if serving is None else "build beside the live one, then switch"
+    if view.index in observed.indices:
+        what += " (takes up an unfinished index of ours)"
+    draft.add(
+        Change(
+            symbol="+" if serving is None else "+/-",
+            kind="index",
+            subject=view.index,
+            view=view.view,
+            what=what,
+            cost=Cost.REINDEX,
+            why=why,
+            foreign=foreign,
+        ),
+        BuildIndex(view=view.view, index=view.index),
+    )
+
+
+def _plan_template(observed: Observed, view: CompiledView, draft: _Draft, reused: bool) -> None:
+    wanted = wanted_template(observed, view)
+    found = observed.templates.get(view.template_name)
+    if found is not None and not names.ours(found.body.get("_meta")):
+        raise BuildError(
+            "an index template of that name exists and is not ours",
+            place=view.template_name,
+            remedy="rename that template, or give the program another name",
+        )
+    if wanted.matches(found):
+        return
+    step = PutTemplate(view=view.view, name=view.template_name, priority=template_priority(observed, view))
+    if reused:
+        what = "restore" if found is not None else "put back"
+        draft.add(
+            Change(
+                symbol="~", kind="template", subject=view.template_name, view=view.view, what=what,
+                cost=Cost.UPDATE_IN_PLACE, why=wanted.why(found), foreign=True,
+            ),
+            step,
+        )
+    else:
+        draft.steps.append(step)
+
+
+def _plan_pipeline(observed: Observed, view: CompiledView, draft: _Draft, reused: bool) -> None:
+    if view.pipeline_name is None or view.pipeline is None:
+        return
+    found = observed.pipelines.get(view.pipeline_name)
+    if found is not None and dict(found) == dict(view.pipeline):
+        return
+    step = PutPipeline(view=view.view, name=view.pipeline_name)
+    if reused:
+        why = "its body was changed" if found is not None else "it was deleted: every write through the alias fails"
+        draft.add(
+            Change(
+                symbol="~", kind="pipeline", subject=view.pipeline_name, view=view.view, what="restore",
+                cost=Cost.UPDATE_IN_PLACE, why=why, foreign=True,
+            ),
+            step,
+        )
+    else:
+        draft.steps.append(step)
+
+
+def _plan_switch(observed: Observed, lowered: Lowered, draft: _Draft) -> None:
+    """The commit: repairs of single aliases while the build stays, or the switch to a new build."""
+    live, compiled = observed.live, lowered.compiled
+    building = any(isinstance(step, BuildIndex) for step in draft.steps)
+    same = live is not None and not building and live.program_hash == compiled.program_hash and all(
+        live.generations.get(view) == generation for view, generation in lowered.generations.items()
+    )
+    build = live.build if live is not None and same else NEW_BUILD
+    views = {view: aliases.ViewIndex(item.index, item.many_rows) for view, item in compiled.views.items()}
+    then = aliases.wanted(observed.name, lowered.program.primary, build, views)
+    now = aliases.present(observed.aliases)
+    if same:
+        for alias, index in aliases.differences(now, then):
+            why = "missing" if (alias, index) not in now else "moved or added by somebody" if (alias, index) not in then else "changed"
+            draft.add(
+                Change(
+                    symbol="~", kind="alias", subject=f"{alias} -> {index}", what="restore", cost=Cost.UPDATE_IN_PLACE,
+                    why=why, foreign=True,
+                ),
+                Switch(build=build),
+            )
+        return
+    if building:
+        draft.steps.append(Switch())  # the changes of the indices already say that readers move
+        return
+    draft.add(
+        Change(
+            symbol="~",
+            kind="build",
+            subject=observed.name,
+            what="switch to a new build of the same indices",
+            cost=Cost.QUERY_ONLY,
+            why="no stored row changes",
+        ),
+        Switch(),
+    )

@@ -1,0 +1,77 @@
+"""Rollback is a plan too: the aliases go back to a kept build (contract 8)."""
+
+from __future__ import annotations
+
+from idxopt.builds.manifest import Manifest
+from idxopt.builds.state import Event
+from idxopt.deploy.changes import Change, Cost, diff_programs
+from idxopt.deploy.intent import Intent, Layout, Plan
+from idxopt.deploy.observed import Observed, fingerprint
+from idxopt.deploy.steps import Switch
+from idxopt.errors import BuildError
+
+
+def previous_build(observed: Observed, history: list[Event]) -> str | None:
+    """The build that was live before the live one and is still whole."""
+    assert observed.live is not None
+    for event in reversed(history):
+        for build in (event.build, event.previous):
+            if build and build != observed.live.build and build in observed.builds and whole(observed, observed.builds[build]):
+                return build
+    return None
+
+
+def whole(observed: Observed, build: Manifest) -> bool:
+    """True when every physical index of the build is still the one that was recorded."""
+    return all(
+        (state := observed.indices.get(view.index)) is not None and state.uuid == view.uuid for view in build.views.values()
+    )
+
+
+def rollback_plan(observed: Observed, history: list[Event], *, to: str | None = None, cluster: str) -> Plan:
+    """The plan that makes an earlier build live again. Raises BuildError when there is none, or it is no longer whole."""
+    live = observed.live
+    if live is None:
+        raise BuildError("there is no live build to go back from", place=observed.name, remedy="see `idxopt status`")
+    chosen = to or previous_build(observed, history)
+    if chosen is None:
+        raise BuildError(
+            "no earlier build is kept", place=observed.name, remedy="apply the earlier program again; --keep sets how many stay"
+        )
+    target = observed.builds.get(chosen)
+    if target is None or not whole(observed, target):
+        kept = ", ".join(id for id, build in observed.builds.items() if whole(observed, build)) or "none"
+        reason = "is not recorded" if target is None else "is no longer whole: an index of it is gone"
+        raise BuildError(f"build {chosen} {reason}", place=observed.name, remedy=f"kept builds: {kept}")
+    moves = chosen != live.build
+    change = Change(
+        symbol="~",
+        kind="build",
+        subject=observed.name,
+        what=f"switch from build {live.build} back to {chosen}",
+        cost=Cost.QUERY_ONLY,
+        why="rollback",
+    )
+    return Plan(
+        schema="idxopt-plan/1",
+        name=observed.name,
+        cluster=cluster,
+        cluster_uuid=observed.capabilities.cluster_uuid,
+        intent=Intent(program=target.program, layout=layout_of(observed, target)),
+        program_hash=target.program_hash,
+        live=live.build,
+        target=chosen,
+        generations=target.generations,
+        program_changes=diff_programs(live.program, target.program, frozenset()),
+        changes=(change,) if moves else (),
+        steps=(Switch(build=chosen),) if moves else (),
+        marks=fingerprint(observed),
+    )
+
+
+def layout_of(observed: Observed, build: Manifest) -> Layout:
+    """Shards and replicas as the build's primary index has them."""
+    settings = observed.indices[build.views[build.primary].index].settings
+    return Layout(
+        shards=int(settings.get("index.number_of_shards", 1)), replicas=int(settings.get("index.number_of_replicas", 0))
+    )
