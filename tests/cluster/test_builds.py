@@ -1,0 +1,70 @@
+"""Builds on real nodes: the same promises, and what only a cluster can do wrong."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from idxopt.builds import names, physical
+from idxopt.engines.opensearch import OpenSearchEngine
+from idxopt.errors import BuildError
+from tests.unit.builds import suite
+
+
+@pytest.fixture(scope="module", params=["opensearch_url", "opensearch3_url"])
+def engine(request: pytest.FixtureRequest) -> Iterator[OpenSearchEngine]:
+    engine = OpenSearchEngine.connect(request.getfixturevalue(request.param))
+    yield engine
+    for pattern in ("t????????????--*",):
+        for state in engine.list_indices(pattern):
+            engine.delete_index(state.name, state.uuid)
+    engine.close()
+
+
+class TestState(suite.StateSuite):
+    pass
+
+
+class TestLock(suite.LockSuite):
+    fast = suite.LockSettings(heartbeat_s=0.3, ttl_s=5.0)
+
+
+class TestPhysical(suite.PhysicalSuite):
+    def test_a_template_that_leaks_in_is_found_before_any_row_is_loaded(self, engine: OpenSearchEngine) -> None:
+        name = suite.fresh_name()
+        index = f"{name}--content--00000000"
+        template = {
+            "index_patterns": [f"{name}--*"],
+            "priority": 9,
+            "template": {
+                "settings": {"index": {"codec": "best_compression"}},
+                "mappings": {"properties": {"extra": {"type": "keyword"}}},
+                "aliases": {f"{name}-theirs": {}},
+            },
+        }
+        engine.put_template(name, template)
+        try:
+            with pytest.raises(BuildError) as caught:
+                physical.create(engine, index, suite.body_of(index, name))
+        finally:
+            engine.delete_template(name)
+        for part in ("settings.index.codec", "mappings.properties.extra.type", f"aliases.{name}-theirs"):
+            assert part in caught.value.message
+        assert engine.get_index(index) is None
+
+    def test_documents_deleted_on_a_fresh_index_are_told(
+        self, engine: OpenSearchEngine, tmp_path: physical.Any
+    ) -> None:
+        state = self.made(engine)
+        with physical.Journal(tmp_path / "a.sqlite") as journal:
+            physical.load(engine, state, suite.rows(5), journal, self.about(state))
+            engine.put_document(state.name, "doc-1", next(suite.rows(1, start=1)).body)
+            engine.refresh(state.name)
+            problems = physical.verify(engine, state.name, journal)
+        assert problems == [f"{state.name} counts 1 deleted documents, which shift BM25; a fresh index has none"]
+
+
+class TestResolver(suite.ResolverSuite):
+    def test_wildcards_do_not_meet_what_is_hidden(self, engine: OpenSearchEngine) -> None:
+        manifest, state = self.deployed(engine, suite.fresh_name())
+        marker = engine.aliases(names.marker_alias(manifest.name, manifest.build))
+        assert marker[names.marker_alias(manifest.name, manifest.build)][state.name]["is_hidden"] is True
