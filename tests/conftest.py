@@ -41,11 +41,14 @@ def skip_or_fail(reason: str) -> NoReturn:
 
 
 def _started(context: AbstractContextManager[T]) -> Iterator[T]:
+    missing = ""
     with ExitStack() as stack:
         try:
             value = stack.enter_context(context)
         except NodeUnavailableError as error:
-            skip_or_fail(str(error))
+            missing = str(error)
+        if missing:
+            skip_or_fail(missing)  # outside the handler: the reason alone, without the chain that led to it
         yield value
 
 
