@@ -12,7 +12,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from idxopt.compiler.fields import DOC_ID, OWN
 from idxopt.compiler.placement import ViewPlacement
 from idxopt.program.effects import normalized_fields
 from idxopt.program.schema import Program
@@ -20,6 +19,8 @@ from idxopt.program.steps import Discard, Lead, Normalize, Reorganize, Step
 
 TEXT_LIMIT = 900_000
 """UTF-16 units of one text that the script works on: painless stops a function after a million turns of its loops."""
+
+_ON_FAILURE = "ctx.idxopt = ['incomplete': true]; if (ctx._id != null) { ctx.idxopt.doc_id = ctx._id; }"
 
 
 def ingest_pipeline(program: Program, placement: ViewPlacement, mark: Mapping[str, str]) -> dict[str, Any]:
@@ -38,9 +39,7 @@ def ingest_pipeline(program: Program, placement: ViewPlacement, mark: Mapping[st
             {"script": {"lang": "painless", "source": script_source(), "params": params}},
         ],
         "on_failure": [
-            {"remove": {"field": OWN, "ignore_missing": True}},
-            {"set": {"field": f"{OWN}.incomplete", "value": True}},
-            {"set": {"field": DOC_ID, "copy_from": "_id", "ignore_empty_value": True}},
+            {"script": {"lang": "painless", "source": _ON_FAILURE}},
         ],
     }
 

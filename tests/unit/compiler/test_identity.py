@@ -39,7 +39,10 @@ PROGRAM: dict[str, Any] = {
 }
 
 GOLDEN = {
-    "full-text": {"content": "PUT"},
+    "full-text": {"content": "5b9ab4352e821676"},
+    "fields": {"content": "5b9ab4352e821676"},
+    "identifiers": {"content": "df11d91f49b4e2cd"},
+    "sections": {"content": "5b9ab4352e821676", "sections": "e7b85943f54dcc51"},
 }
 
 
