@@ -1,10 +1,13 @@
 """Builds on real nodes: the same promises, and what only a cluster can do wrong."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from idxopt.builds import names, physical
+from idxopt.builds.journal import Journal
+from idxopt.builds.lock import LockSettings
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.errors import BuildError
 from tests.unit.builds import suite
@@ -14,9 +17,8 @@ from tests.unit.builds import suite
 def engine(request: pytest.FixtureRequest) -> Iterator[OpenSearchEngine]:
     engine = OpenSearchEngine.connect(request.getfixturevalue(request.param))
     yield engine
-    for pattern in ("t????????????--*",):
-        for state in engine.list_indices(pattern):
-            engine.delete_index(state.name, state.uuid)
+    for state in engine.list_indices("t*--content--*"):
+        engine.delete_index(state.name, state.uuid)
     engine.close()
 
 
@@ -25,7 +27,7 @@ class TestState(suite.StateSuite):
 
 
 class TestLock(suite.LockSuite):
-    fast = suite.LockSettings(heartbeat_s=0.3, ttl_s=5.0)
+    fast = LockSettings(heartbeat_s=0.3, ttl_s=5.0)
 
 
 class TestPhysical(suite.PhysicalSuite):
@@ -51,11 +53,9 @@ class TestPhysical(suite.PhysicalSuite):
             assert part in caught.value.message
         assert engine.get_index(index) is None
 
-    def test_documents_deleted_on_a_fresh_index_are_told(
-        self, engine: OpenSearchEngine, tmp_path: physical.Any
-    ) -> None:
+    def test_documents_deleted_on_a_fresh_index_are_told(self, engine: OpenSearchEngine, tmp_path: Path) -> None:
         state = self.made(engine)
-        with physical.Journal(tmp_path / "a.sqlite") as journal:
+        with Journal(tmp_path / "a.sqlite") as journal:
             physical.load(engine, state, suite.rows(5), journal, self.about(state))
             engine.put_document(state.name, "doc-1", next(suite.rows(1, start=1)).body)
             engine.refresh(state.name)

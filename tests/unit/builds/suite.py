@@ -1,4 +1,4 @@
-"""What builds promise on every engine. Subclassed for the embedded engine and for real nodes; each gives a fixture `engine`."""
+"""What builds promise on every engine: subclassed for the embedded engine and for real nodes, each with its `engine`."""
 
 import datetime as dt
 import threading
