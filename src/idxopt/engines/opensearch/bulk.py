@@ -78,9 +78,9 @@ class Limits:
     rows: int
     ceiling: int
 
-    def shrink(self, size: int) -> None:
-        """A request of `size` bytes was too large."""
-        self.target = max(1, min(self.target, size // 2))
+    def shrink(self, size: int, floor: int = 1) -> None:
+        """A request of `size` bytes was too large; the next ones have half of it, but not less than `floor`."""
+        self.target = max(min(self.target, floor), min(self.target, size // 2))
 
 
 def batches(

@@ -48,9 +48,10 @@ class RequestFailed(Exception):
 
 
 def shortened(text: str) -> str:
-    """One line of at most `REASON_LIMIT` characters: some reasons repeat a whole document or id."""
+    """One line of at most `REASON_LIMIT` characters: some reasons repeat a whole document or id in their middle."""
     line = " ".join(text.split())
-    return line if len(line) <= REASON_LIMIT else f"{line[: REASON_LIMIT - 3]}..."
+    half = REASON_LIMIT // 2 - 3
+    return line if len(line) <= REASON_LIMIT else f"{line[:half]} ... {line[-half:]}"
 
 
 def reason_of(error: Any) -> str:

@@ -28,6 +28,7 @@ BATCH_BYTES = 6 * 1024 * 1024
 BATCH_ROWS = 2000
 CHECK_EVERY_S = 1.0
 SYSTEMATIC = 20
+SMALL_BYTES = 512 * 1024
 
 
 @dataclass(frozen=True)
@@ -291,8 +292,9 @@ class Loader:
     def _without_reply(self, batch: list[Item], failed: RequestFailed) -> list[Item]:
         """The request as a whole failed: split it, name its row, try it again, or end the load."""
         fault = failed.fault
+        size = sum(len(item.lines) for item in batch)
         if fault.kind == "too_large":
-            self._limits.shrink(sum(len(item.lines) for item in batch))
+            self._limits.shrink(size)
         if fault.kind == "too_large" or _names_no_row(fault):
             return self._split(batch, fault)
         if fault.kind == "final":
@@ -300,6 +302,11 @@ class Loader:
         if fault.kind == "throttled":
             with self._tally.lock:
                 self._tally.throttled += len(batch)
+            if size > SMALL_BYTES and len(batch) > 1:
+                # A node under indexing pressure takes no request above a share of its heap, however long one waits.
+                self._limits.shrink(size, SMALL_BYTES)
+                self._sleep(random.uniform(0, self._patience.first_wait_s * 2))
+                return self._split(batch, fault)
         raise _Again(fault.error) from failed
 
     def _split(self, batch: list[Item], fault: Fault) -> list[Item]:
