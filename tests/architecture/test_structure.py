@@ -1,10 +1,14 @@
 """What holds for the repository as a whole: layers, sizes, names, and nothing of one machine in a tracked file."""
 
+import ast
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from importlinter.cli import lint_imports
@@ -79,17 +83,46 @@ def test_no_tracked_file_holds(pattern, example):
     assert lines_with(pattern, tracked()) == []
 
 
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def imported_from_outside(folder: str) -> set[str]:
+    """The distributions whose modules the folder's files import, anywhere in the file."""
+    trees = [ast.parse(path.read_bytes()) for path in python_files(folder)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"idxopt", "tests", "benchmarks"}
+    owners = packages_distributions()
+    return {canonicalize_name(owners[top][0]) if top in owners else top for top in tops}
+
+
+def names_of(requirements: list[str]) -> set[str]:
+    return {str(canonicalize_name(Requirement(line).name)) for line in requirements}
+
+
+def test_what_the_package_imports_is_what_it_asks_for():
+    extras = project()["project"]["optional-dependencies"].values()
+    declared = names_of([*project()["project"]["dependencies"], *(line for extra in extras for line in extra)])
+    assert imported_from_outside("src") == declared
+
+
+def test_what_the_tests_import_is_installed_with_them():
+    declared = names_of([*project()["project"]["dependencies"], *project()["dependency-groups"]["dev"], "pyarrow"])
+    assert imported_from_outside("tests") | imported_from_outside("benchmarks") <= declared
+
+
 def test_the_lock_names_no_host_and_covers_every_requirement():
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", text) == []
     locked: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE):
         locked.setdefault(canonicalize_name(name), set()).add(version)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = [
-        *project["project"]["dependencies"],
-        *(line for extra in project["project"]["optional-dependencies"].values() for line in extra),
-        *project["dependency-groups"]["dev"],
+        *project()["project"]["dependencies"],
+        *(line for extra in project()["project"]["optional-dependencies"].values() for line in extra),
+        *project()["dependency-groups"]["dev"],
     ]
     missing = [
         line
