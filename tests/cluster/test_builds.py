@@ -11,6 +11,7 @@ from idxopt.builds.lock import LockSettings
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.errors import BuildError
 from tests.unit.builds import suite
+from tests.unit.sources.suite import IndexSourceSuite
 
 
 @pytest.fixture(scope="module", params=["opensearch_url", "opensearch3_url"])
@@ -68,3 +69,7 @@ class TestResolver(suite.ResolverSuite):
         manifest, state = self.deployed(engine, suite.fresh_name())
         marker = engine.aliases(names.marker_alias(manifest.name, manifest.build))
         assert marker[names.marker_alias(manifest.name, manifest.build)][state.name]["is_hidden"] is True
+
+
+class TestIndexSource(IndexSourceSuite):
+    pass

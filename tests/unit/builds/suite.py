@@ -1,4 +1,6 @@
-"""What builds promise on every engine: subclassed for the embedded engine and for real nodes, each with its `engine`."""
+"""What builds promise on every engine: subclassed for the embedded engine and for real nodes, each with its
+`engine`.
+"""
 
 import datetime as dt
 import threading
@@ -102,7 +104,9 @@ def manifest_of(name: str, views: Mapping[str, IndexState | str], **changes: Any
 
 
 class ManualClock:
-    """Time moves only when somebody sleeps; whoever waits for an event waits until it is set (its heart does not beat)."""
+    """Time moves only when somebody sleeps; whoever waits for an event waits until it is set (its heart does not
+    beat).
+    """
 
     def __init__(self, on_sleep: Callable[[], None] = lambda: None) -> None:
         self.time = 1_000.0

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -301,14 +302,22 @@ def test_an_array_element_over_the_limit(tmp_path: Path) -> None:
     assert caught.value.place == f"{path}:1"
 
 
-@given(st.lists(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=5), max_size=4), min_size=1, max_size=8), st.sampled_from([None, 1, 3]))  # fmt: skip
-def test_arrays_and_lines_read_alike(values: list[dict[str, Any]], indent: int | None) -> None:
-    import tempfile
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
+KEYS = st.text().filter(lambda key: key != "idxopt" and not key.startswith("_"))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=5
+)
 
+
+@given(st.lists(st.dictionaries(KEYS, VALUES, max_size=4), min_size=1, max_size=8), st.sampled_from([None, 1, 3]))
+def test_arrays_and_lines_read_alike(values: list[dict[str, Any]], indent: int | None) -> None:
     documents = [{**value, "_id": str(n), "title": "t", "text": "b"} for n, value in enumerate(values)]
-    documents = [
-        {k: v for k, v in d.items() if k != "idxopt" and not (k.startswith("_") and k != "_id")} for d in documents
-    ]
     with tempfile.TemporaryDirectory() as folder:
         lines, array = Path(folder) / "a.jsonl", Path(folder) / "a.json"
         lines.write_text("".join(json.dumps(document) + "\n" for document in documents), "utf-8")
@@ -316,20 +325,22 @@ def test_arrays_and_lines_read_alike(values: list[dict[str, Any]], indent: int |
         assert list(source_of(lines).documents()) == list(source_of(array).documents())
 
 
-@given(st.binary(max_size=300), st.sampled_from(sorted({".jsonl", ".json", ".csv", ".tsv", ".parquet"})))
+@given(st.binary(max_size=300), st.sampled_from([".jsonl", ".json", ".csv", ".tsv", ".parquet"]))
 def test_any_bytes_end_in_documents_or_in_our_errors(raw: bytes, ending: str) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"x{ending}"
-        path.write_bytes(raw)
+    def read(path: Path) -> SourceError | None:
         try:
             source = source_of(path)
             source.estimate()
             list(source.documents(Rejects()))
         except SourceError as error:
-            assert error.place
-            assert error.remedy
+            return error
+        return None
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{ending}"
+        path.write_bytes(raw)
+        error = read(path)
+    assert error is None or (error.place and error.remedy)
 
 
 def test_marks_tell_later_data_from_these(tmp_path: Path) -> None:
