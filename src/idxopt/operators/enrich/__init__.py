@@ -1,0 +1,1 @@
+"""The forms of `enrich`: each adds a field."""

@@ -1,0 +1,53 @@
+"""`enrich heading_tree` (PRIME, metadata synthesis): the headings of a document as text and as structure.
+
+The sections are those at level 2 (the most frequent level where there is no heading of level 2), with `depth` 3 also
+those at level 3. The text has a line a section: `Install`, or `Install > Windows` for one inside another.
+`{into}_sections` lists every section with its id (its number, from 0), heading path, and span in the field's text
+(code points); the text before the first heading is a section without a path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from idxopt.operators.markup import parsed_markup, structure_of
+from idxopt.operators.outline import split_level
+from idxopt.operators.row import Row
+from idxopt.operators.transform import Context, Transform, text_in, with_field
+from idxopt.program.schema import Markup
+from idxopt.program.steps import HeadingTree
+from idxopt.text.structure import PRIME_LEVEL, Section
+
+SEPARATOR = " > "
+
+
+def compile_heading_tree(step: HeadingTree, context: Context) -> Transform:
+    """The step as a function over rows."""
+
+    def transform(rows: list[Row]) -> list[Row]:
+        return [_with_tree(row, step, context.markup) for row in rows]
+
+    return transform
+
+
+def _with_tree(row: Row, step: HeadingTree, markup: Markup) -> Row:
+    text = text_in(row, step.field)
+    if text is None:
+        return row
+    found = tree_sections(text, markup, step.depth)
+    row = with_field(row, step.into, "\n".join(SEPARATOR.join(section.path) for section in found if section.path))
+    return with_field(row, f"{step.into}_sections", [_plain(section) for section in found])
+
+
+def tree_sections(text: str, markup: Markup, depth: int) -> tuple[Section, ...]:
+    """The sections of the tree. Headings above its level (the document's own title) are in no path."""
+    headings = parsed_markup(text, markup).headings
+    top = split_level(headings, PRIME_LEVEL)
+    if top is None:
+        return structure_of(text, markup).sections
+    kept = tuple(heading for heading in headings if heading.level >= top)
+    return structure_of(text, markup, kept).sections_at(max(top, depth) if top == PRIME_LEVEL else top)
+
+
+def _plain(section: Section) -> dict[str, Any]:
+    return {"id": str(section.id), "path": list(section.path), "start": section.start, "end": section.end}

@@ -1,0 +1,111 @@
+"""`slice`: rows along one field, by windows of words, sentences or paragraphs, or a row a section.
+
+- words are the tokens of Lucene's standard tokenizer; sentences and paragraphs are those of `text.sentences`. A unit
+  reaches to the start of the next, so that every character is in a row. No row has more than `window` units.
+- tables (Markdown) are cut between rows, and the later pieces repeat the header, within the window.
+- `min_size`: a shorter last row takes units from the row before it; for headings, a section with fewer words is joined
+  to the one after it (the last one to the one before).
+- headings: cut at `level` and above; a document without a heading of that level is cut at its most frequent one. A byte
+  order mark and front matter are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from idxopt.operators.markup import parsed_markup, structure_of
+from idxopt.operators.splitting import Piece, splitting
+from idxopt.operators.transform import Context, Transform
+from idxopt.operators.windows import Table, windows
+from idxopt.program.schema import Markup
+from idxopt.program.steps import Slice
+from idxopt.text.analysis import standard_spans, standard_tokens
+from idxopt.text.blocks import skip_bom
+from idxopt.text.sentences import paragraph_spans, sentence_spans
+
+_Section = tuple[tuple[str, ...], int, int]
+"""Heading path, start, end."""
+
+_SPANS: dict[str, Callable[[str], Iterable[tuple[int, int]]]] = {
+    "words": standard_spans,
+    "sentences": sentence_spans,
+    "paragraphs": paragraph_spans,
+}
+
+
+def compile_slice(step: Slice, context: Context) -> Transform:
+    """The step as a function over rows."""
+    if step.unit == "headings":
+        return splitting(
+            step.field, section_pieces(step.level, step.min_size, context.markup, path=step.keep_heading_path)
+        )
+    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup))
+
+
+def _window_pieces(text: str, step: Slice, markup: Markup) -> list[Piece]:
+    starts = [start for start, _ in _SPANS[step.unit](text)]
+    tables = _tables(text, markup) if len(starts) > (step.window or 1) else []
+    found = windows(text, starts, tables, size=step.window or 1, overlap=step.overlap, min_size=step.min_size)
+    begin = skip_bom(text)
+    return [_piece(text, max(window.start, begin), window.end, window.header) for window in found]
+
+
+def _piece(text: str, start: int, end: int, header: str) -> Piece:
+    return Piece(header + text[start:end], start, end, verbatim=not header)
+
+
+def _tables(text: str, markup: Markup) -> list[Table]:
+    """Tables with a header, each with the lines of cells right above its header counted in."""
+    if markup != "markdown" or "|" not in text:
+        return []
+    found: list[Table] = []
+    for block in parsed_markup(text, markup).blocks:
+        if block.table is not None and block.table.header and block.table.body and block.depth == 0:
+            start = _with_lines_above(text, block.start)
+            found.append(Table(start, [row.start for row in block.table.body], block.end))
+    return found
+
+
+def _with_lines_above(text: str, start: int) -> int:
+    """Lines that begin with a bar and stand right above a table belong to its header (case H16)."""
+    while start > 0:
+        line_start = text.rfind("\n", 0, start - 1) + 1
+        if not text[line_start:start].lstrip().startswith("|"):
+            break
+        start = line_start
+    return start
+
+
+def section_pieces(level: int, min_size: int, markup: Markup, *, path: bool) -> Callable[[str], list[Piece]]:
+    """A function from a text to a piece a section. `min_size` counts words; `path`: pieces carry their heading path."""
+
+    def split(text: str) -> list[Piece]:
+        structure = structure_of(text, markup)
+        found = [
+            (section.path, max(section.start, structure.body_start), section.end)
+            for section in structure.sections_at(level)
+            if section.end > structure.body_start
+        ]
+        return [
+            Piece(text[start:end], start, end, path=names if path else None)
+            for names, start, end in _joined(text, found or [((), len(text), len(text))], min_size)
+        ]
+
+    return split
+
+
+def _joined(text: str, found: list[_Section], min_size: int) -> list[_Section]:
+    """Neighbouring sections joined until none has fewer than `min_size` words; a joined one keeps the first path."""
+    joined: list[_Section] = []
+    short: _Section | None = None
+    for path, start, end in found:
+        section = (path, start, end) if short is None else (short[0] or path, short[1], end)
+        if min_size and len(standard_tokens(text[section[1] : end])) < min_size:
+            short = section
+        else:
+            joined.append(section)
+            short = None
+    if short is not None:
+        last = joined.pop() if joined else short
+        joined.append((last[0], last[1], short[2]))
+    return joined

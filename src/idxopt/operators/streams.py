@@ -1,0 +1,56 @@
+"""The token streams of corpus tables and of the steps that read them: PRIME's (metadata synthesis), and words.
+
+PRIME's stream is specified by fixed lists, so that an ingest script can make the same one: markup removed, lower case
+by code point (`text.identifiers.lowercase`), the code points of `DELETED` deleted (nothing put in their place), split
+at `text.identifiers.WHITE_SPACE`, empty tokens dropped. The words stream is Lucene's standard tokenizer, lower case,
+without the stop words and without single characters and bare numbers.
+"""
+
+from __future__ import annotations
+
+from idxopt.operators.markup import parsed_markup
+from idxopt.program.schema import Markup
+from idxopt.text.analysis import ENGLISH_STOP_WORDS, standard_tokens
+from idxopt.text.identifiers import WHITE_SPACE, lowercase
+
+DELETED = (
+    "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+    "\u00a1\u00a6\u00a7\u00a9\u00ab\u00ac\u00ae\u00b0\u00b1\u00b6\u00b7\u00bb\u00bf\u00d7\u00f7"
+    "\u2010\u2011\u2012\u2013\u2014\u2015\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2020\u2021\u2022\u2026"
+    "\u2030\u2032\u2033\u2039\u203a\u2044\u20ac\u2122\u2190\u2191\u2192\u2193\u2212\u2264\u2265"
+    "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+    "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f"
+)
+"""What PRIME's stream deletes: ASCII's 32 signs, the commonest of Latin and CJK text, invisible code points."""
+
+_MAP: dict[int, str | None] = {ord(character): None for character in DELETED} | {
+    ord(space): " " for space in WHITE_SPACE
+}
+
+STOP_WORDS = ENGLISH_STOP_WORDS | frozenset(
+    "about above after again all also am among any because been before being below between both can cannot "
+    "could did do does doing done down during each few from further had has have having he her here hers him "
+    "his how however i its itself just may me might more most must my myself nor now off once only other our "
+    "out over own same shall she should so some than them those through too under until up upon us use used "
+    "using very via was we were what when where whether which while who whom whose why within without would "
+    "you your yours".split()
+)
+"""The default stop words of `prime_terms` and `keywords`: Lucene's 33 and the commonest other function words."""
+
+_MIN_LETTERS = 2
+
+
+def prime_tokens(text: str) -> list[str]:
+    """The tokens of a text without markup, in order."""
+    return [token for token in lowercase(text).translate(_MAP).split(" ") if token]
+
+
+def prime_terms_of(text: str, markup: Markup) -> list[str]:
+    """The tokens of a document in PRIME's stream, in order."""
+    return prime_tokens(parsed_markup(text, markup).plain)
+
+
+def words_of(text: str, markup: Markup) -> list[str]:
+    """The words of a document, in order."""
+    words = standard_tokens(lowercase(parsed_markup(text, markup).plain))
+    return [word for word in words if len(word) >= _MIN_LETTERS and word not in STOP_WORDS and not word.isdigit()]

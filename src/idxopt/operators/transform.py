@@ -1,0 +1,70 @@
+"""A step as a function over the rows of one document, and the two commonest shapes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from idxopt.operators.row import Row, text_of
+from idxopt.operators.tables import Tables
+from idxopt.program.schema import Markup
+
+Transform = Callable[[list[Row]], list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a step may know besides its rows: the source's markup, and the frozen tables of the build."""
+
+    markup: Markup
+    tables: Tables
+
+
+def with_field(row: Row, name: str, value: Any) -> Row:
+    """The row with `name` set to `value`; what a span said of that field's text holds no longer."""
+    verbatim = None if row.verbatim == name else row.verbatim
+    return Row(row.doc_id, {**row.fields, name: value}, row.changed | {name}, row.path, row.span, verbatim)
+
+
+def without_field(row: Row, name: str) -> Row:
+    """The row without `name`."""
+    fields = {key: value for key, value in row.fields.items() if key != name}
+    return Row(row.doc_id, fields, row.changed - {name}, row.path, row.span, row.verbatim)
+
+
+def text_in(row: Row, name: str) -> str | None:
+    """The text of a field, or None where the document has no such field (a step then does nothing)."""
+    value = row.fields.get(name)
+    return None if value is None else text_of(value)
+
+
+def rewriting(names: Sequence[str], rewrite: Callable[[str], str]) -> Transform:
+    """Rewrites the text of fields in place."""
+
+    def transform(rows: list[Row]) -> list[Row]:
+        return [_rewritten(row, names, rewrite) for row in rows]
+
+    return transform
+
+
+def _rewritten(row: Row, names: Sequence[str], rewrite: Callable[[str], str]) -> Row:
+    for name in names:
+        text = text_in(row, name)
+        if text is not None:
+            row = with_field(row, name, rewrite(text))
+    return row
+
+
+def adding(name: str, into: str, derive: Callable[[str], Any]) -> Transform:
+    """Writes what `derive` makes of a field's text to the field `into`."""
+
+    def transform(rows: list[Row]) -> list[Row]:
+        return [_added(row, name, into, derive) for row in rows]
+
+    return transform
+
+
+def _added(row: Row, name: str, into: str, derive: Callable[[str], Any]) -> Row:
+    text = text_in(row, name)
+    return row if text is None else with_field(row, into, derive(text))
