@@ -36,7 +36,7 @@ def prepare(query: SearchQuery, build: LiveBuild, texts: Mapping[str, str] | Non
     """The one `_msearch` of a query. `texts`: the text by leg key where it was cut."""
     if query.k < 1 or query.offset < 0:
         raise UsageError("k must be at least 1 and offset at least 0", place="search", remedy="ask for k >= 1")
-    filter = check_filter(query.filter) if query.filter is not None else None
+    filter = check_filter(query.filter, build.program.source) if query.filter is not None else None
     window = build.program.fusion.window
     requests = tuple(
         SearchRequest(leg.index, leg_body(leg, (texts or {}).get(leg.key, query.text), size=window, filter=filter))
