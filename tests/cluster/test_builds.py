@@ -9,9 +9,12 @@ from idxopt.builds import names, physical
 from idxopt.builds.journal import Journal
 from idxopt.builds.lock import LockSettings
 from idxopt.engines.opensearch import OpenSearchEngine
+from idxopt.engines.port import AliasAction
 from idxopt.errors import BuildError
+from idxopt.sources import open_source
 from tests.unit.builds import suite
 from tests.unit.sources.suite import IndexSourceSuite
+from tests.unit.sources.test_files import program
 
 
 @pytest.fixture(scope="module", params=["opensearch_url", "opensearch3_url"])
@@ -72,4 +75,9 @@ class TestResolver(suite.ResolverSuite):
 
 
 class TestIndexSource(IndexSourceSuite):
-    pass
+    def test_the_filter_of_an_alias_holds(self, engine: OpenSearchEngine) -> None:
+        index, alias = self.filled(engine, 6), suite.fresh_name()
+        engine.update_aliases([AliasAction("add", index, alias, {"filter": {"term": {"lang": "en"}}})])
+        source = open_source(f"index:{alias}", program(), engine=engine)
+        assert sorted(document.id for document in source.documents()) == ["d0", "d2", "d4"]
+        assert not source.estimate().exact

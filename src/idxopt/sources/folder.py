@@ -14,9 +14,9 @@ from idxopt.sources.lines import text_problem, too_long
 from idxopt.sources.places import file_marks
 from idxopt.sources.rejects import Reject, reading
 from idxopt.sources.source import Estimate, Kind, Options, Record
-from idxopt.text.structure import plain_text, structure
+from idxopt.text.structure import Markup, plain_text, structure
 
-MARKUPS = {
+MARKUPS: dict[str, Markup] = {
     ".md": "markdown",
     ".markdown": "markdown",
     ".html": "html",
@@ -88,9 +88,9 @@ class FolderReader:
         return Record(str(path), {"title": title, "text": text, "path": name}, id=name)
 
 
-def first_heading(text: str, markup: str) -> str | None:
+def first_heading(text: str, markup: Markup) -> str | None:
     """The first heading that is not empty."""
-    return next((heading.title for heading in structure(text, markup).headings if heading.title.strip()), None)
+    return next((heading.text for heading in structure(text, markup).headings if heading.text.strip()), None)
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:

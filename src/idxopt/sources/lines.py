@@ -33,21 +33,26 @@ class Line:
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked where its content says gzip. Raises SourceError for damage and missing files."""
-    with reading(path), path.open("rb") as file:
-        packed = file.read(2) == _GZIP_MAGIC
-        file.seek(0)
-        try:
-            if packed:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield cast(BinaryIO, BufferedReader(unpacked, 1 << 18))
-            else:
-                yield file
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise SourceError(
-                f"the gzip data are damaged or cut off ({error})",
-                remedy="copy or compress the file again",
-                place=str(path),
-            ) from error
+    with reading(path), path.open("rb") as file, _unpacked(path, file) as stream:
+        yield stream
+
+
+@contextmanager
+def _unpacked(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    packed = file.read(2) == _GZIP_MAGIC
+    file.seek(0)
+    try:
+        if packed:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield cast(BinaryIO, BufferedReader(unpacked, 1 << 18))
+        else:
+            yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(
+            f"the gzip data are damaged or cut off ({error})",
+            remedy="copy or compress the file again",
+            place=str(path),
+        ) from error
 
 
 def read_lines(path: Path, max_bytes: int) -> Iterator[Line | Reject]:
@@ -114,15 +119,13 @@ def estimate_lines(path: Path) -> tuple[int, int, bool]:
     """(lines that are not blank, bytes of text, whether all was counted) from the first 4 MB and the size of the
     file.
     """
-    with opened(path) as stream:
+    with reading(path), path.open("rb") as file, _unpacked(path, file) as stream:
         piece = stream.read(_LOOK_BYTES)
         more = bool(stream.read(1))
-        raw = stream.raw if isinstance(stream, BufferedReader) else None
-        packed = raw.fileobj.tell() if isinstance(raw, gzip.GzipFile) else len(piece)
+        taken = file.tell()
+        size = path.stat().st_size
     lines = sum(1 for line in piece.splitlines() if line.strip())
     if not more:
         return lines, len(piece), True
-    with reading(path):
-        size = path.stat().st_size
-    total = round(size * len(piece) / max(packed, 1))
+    total = round(size * len(piece) / taken)
     return max(lines, round(lines * total / len(piece))), total, False

@@ -37,6 +37,8 @@ def open_source(
             )
         return Source(IndexReader(name, place, engine), mapping)
     path = Path(place)
+    with reading(path, place):
+        path.stat()
     if path.is_dir():
         for corpus in BEIR_CORPUS:
             if (path / corpus).is_file():
@@ -44,8 +46,6 @@ def open_source(
         from idxopt.sources.folder import FolderReader  # its parsers are slow to import, and few commands need them
 
         return Source(FolderReader(path, place, mapping, settings), mapping)
-    with reading(path, place):
-        path.stat()
     if not path.is_file():
         raise SourceError("is neither a file nor a folder", remedy="name a file, a folder, or index:NAME", place=place)
     return Source(FileReader(path, place, mapping, settings), mapping)

@@ -46,13 +46,20 @@ def test_any_other_set_has_another_fingerprint(other: list[tuple[str, str]]) -> 
 
 def test_beginning_again_forgets(tmp_path: Path) -> None:
     with Journal(tmp_path / "a") as journal:
-        assert journal.about is None
         write(journal, PAIRS)
         write(journal, PAIRS[:3], complete=False)
         assert journal.about == LoadedFrom("i", "u", "s")
         assert not journal.complete
         assert list(journal.rows()) == PAIRS[:3]
         assert journal.missing(iter(["row-0", "row-9"])) == (2, ["row-1", "row-2"])
+
+
+def test_a_new_journal_tells_of_no_load(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a") as journal:
+        assert journal.about is None
+        assert not journal.complete
+        with pytest.raises(BuildError, match="did not finish"):
+            _ = journal.fingerprint
 
 
 def test_a_file_that_is_no_journal_is_named(tmp_path: Path) -> None:
