@@ -64,6 +64,7 @@ lock: ## resolve pyproject.toml anew into requirements.lock
 	@grep -c '==' requirements.lock | sed 's/$$/ packages locked/'
 
 artifacts: $(STAMP) ## regenerate schema/, index_templates/ and ingest_pipelines/
+	@$(PY) -m idxopt.program.export
 	@$(PY) -m idxopt.compiler.artifacts
 
 bench: $(STAMP) ## run every benchmark; each exits 1 when it falls short of its bar
