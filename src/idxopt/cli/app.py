@@ -1,0 +1,92 @@
+"""The application: commands in their help panels, and what every command shares."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from idxopt import __version__
+from idxopt.cli.commands import (
+    apply,
+    compare,
+    compiling,
+    demo,
+    destroy,
+    doctor,
+    evaluate,
+    explain,
+    history,
+    plan,
+    preset,
+    rollback,
+    search,
+    show,
+    status,
+    unlock,
+    validate,
+)
+from idxopt.cli.settings import command, root
+
+EPILOG = (
+    "Exit codes: 0 done; 1 error; 2 changes (plan, rollback --plan, status --check); "
+    "3 locked; 4 stale plan; 5 gate refused; 6 budget reached; 64 wrong usage; "
+    "130 interrupted; 143 terminated.\n\n"
+    "In scripts with set -e: idxopt plan program.json || [ $? -eq 2 ]"
+)
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+DEPLOY, SEARCH, EVALUATE, TOOLS = "Deploy", "Search", "Evaluate", "Tools"
+
+app = typer.Typer(
+    name="idxopt",
+    help="Better answers from the search engine you have, by changing what is indexed.",
+    epilog=EPILOG,
+    context_settings=_HELP,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+@root
+def idxopt(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:
+    """Better answers from the search engine you have, by changing what is indexed."""
+    if version:
+        typer.echo(f"idxopt {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+_COMMANDS = (
+    ("plan", plan.plan, DEPLOY),
+    ("apply", apply.apply, DEPLOY),
+    ("show", show.show, DEPLOY),
+    ("rollback", rollback.rollback, DEPLOY),
+    ("status", status.status, DEPLOY),
+    ("history", history.history, DEPLOY),
+    ("unlock", unlock.unlock, DEPLOY),
+    ("destroy", destroy.destroy, DEPLOY),
+    ("doctor", doctor.doctor, DEPLOY),
+    ("search", search.search, SEARCH),
+    ("explain", explain.explain, SEARCH),
+    ("evaluate", evaluate.evaluate, EVALUATE),
+    ("compare", compare.compare, EVALUATE),
+    ("validate", validate.validate, TOOLS),
+    ("compile", compiling.compile_program, TOOLS),
+    ("demo", demo.demo, TOOLS),
+)
+for _name, _function, _panel in _COMMANDS:
+    app.command(_name, rich_help_panel=_panel, context_settings=_HELP)(command(_function))
+
+_presets = typer.Typer(
+    name="preset", help="Programs to start from.", context_settings=_HELP, no_args_is_help=True, rich_markup_mode="rich"
+)
+_presets.command("list", context_settings=_HELP)(command(preset.list_presets))
+_presets.command("show", context_settings=_HELP)(command(preset.show_preset))
+app.add_typer(_presets, rich_help_panel=TOOLS)

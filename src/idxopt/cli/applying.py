@@ -1,0 +1,148 @@
+"""Putting a plan live: what `apply` and `rollback` share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from idxopt.cli.confirm import can_ask, confirm
+from idxopt.cli.interruption import Stopped, stopped_by
+from idxopt.cli.progress import ConsoleProgress, stoppable
+from idxopt.cli.session import Session
+from idxopt.cli.streams import say
+from idxopt.cli.units import parse_seconds
+from idxopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from idxopt.builds.lock import LockSettings
+    from idxopt.builds.lockrecord import LockRecord
+    from idxopt.deploy.intent import Plan
+    from idxopt.deploy.observed import Observed
+    from idxopt.deploy.options import Applied, QualityGate
+    from idxopt.sources.source import Source
+
+WRITES_REMEDY = "add --carry-writes or --discard-writes"
+_TELL_EVERY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the options allow. `keep` None: the profile's."""
+
+    carry_writes: bool = False
+    discard_writes: bool = False
+    lock_timeout: str = "0"
+    message: str = ""
+    keep: int | None = None
+    allow_rejected: int = 0
+    quality: QualityGate | None = None
+
+
+def check_writes(carry: bool, discard: bool) -> None:
+    """The two options exclude each other."""
+    if carry and discard:
+        raise UsageError("exclude each other", place="--carry-writes, --discard-writes", remedy="give one of them")
+
+
+def decide_writes(work: Session, observed: Observed, plan: Plan, allowed: Allowed) -> Allowed:
+    """Asks what becomes of the writes since the last switch, where there are any, nothing was said and somebody is
+    there.
+
+    Where nobody can be asked nothing is decided here: the apply itself refuses then (exit code 5).
+    """
+    from dataclasses import replace
+
+    if allowed.carry_writes or allowed.discard_writes or not can_ask(work.settings):
+        return allowed
+    writes = pending_writes(work, observed, plan)
+    if not writes:
+        return allowed
+    chosen = confirm(
+        work.settings,
+        f"Applications made {writes} writes through the alias since build {plan.live} went live. "
+        "carry brings them along, discard leaves them behind.",
+        "carry",
+        "discard",
+        remedy=WRITES_REMEDY,
+    )
+    return replace(allowed, carry_writes=chosen == "carry", discard_writes=chosen == "discard")
+
+
+def pending_writes(work: Session, observed: Observed, plan: Plan) -> int:
+    """Writes that the switch of this plan would hide: none while the primary index stays."""
+    from idxopt.deploy.plan import compile_plan
+    from idxopt.deploy.writes import writes_since_switch
+
+    live = observed.live
+    if live is None or not plan.switches:
+        return 0
+    served = live.views[live.primary].index
+    if plan.target:
+        target = observed.builds[plan.target]
+        then = target.views[target.primary].index
+    else:
+        lowered = compile_plan(observed, plan)
+        then = lowered.compiled.views[lowered.program.primary].index
+    if then == served or served not in observed.indices:
+        return 0
+    return writes_since_switch(work.engine, live).total
+
+
+def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed) -> Applied:
+    """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
+    from idxopt.config.load import cache_dir
+    from idxopt.deploy.apply import apply_plan
+    from idxopt.deploy.options import ApplyOptions
+
+    profile = work.profile
+    with stoppable(work.settings) as progress:
+        options = ApplyOptions(
+            cache=cache_dir(),
+            lock=lock_settings(work, allowed.lock_timeout),
+            workers=profile.workers,
+            keep=profile.keep if allowed.keep is None else allowed.keep,
+            grace_s=profile.grace_s,
+            message=allowed.message,
+            allow_rejected=allowed.allow_rejected,
+            carry_writes=allowed.carry_writes,
+            discard_writes=allowed.discard_writes,
+            quality=allowed.quality,
+            on_wait=waiting(work, progress),
+        )
+        try:
+            return apply_plan(work.engine, plan, options, source=source, progress=progress)
+        except KeyboardInterrupt as interrupt:
+            serves = f"build {plan.live} still serves" if plan.live else "nothing went live"
+            raise Stopped(
+                stopped_by(interrupt), f"{serves}, unless `idxopt status {plan.name}` says otherwise; run it again"
+            ) from None
+
+
+def lock_settings(work: Session, timeout: str) -> LockSettings:
+    """Of the profile, with the option's waiting time."""
+    from idxopt.builds.lock import LockSettings
+
+    return LockSettings(
+        heartbeat_s=work.profile.heartbeat_s,
+        ttl_s=work.profile.ttl_s,
+        timeout_s=parse_seconds(timeout, "--lock-timeout"),
+    )
+
+
+def waiting(work: Session, progress: ConsoleProgress) -> Callable[[LockRecord, float], None]:
+    """Tells who holds the lock, and counts down to the takeover of a dead one."""
+    told = [-_TELL_EVERY_S]
+
+    def tell(record: LockRecord, left: float) -> None:
+        progress.check()
+        if time.monotonic() - told[0] >= _TELL_EVERY_S:
+            told[0] = time.monotonic()
+            say(
+                work.settings,
+                f"waiting: {record.who} runs `{record.operation}` (lock {record.id}, since {record.created}, last "
+                f"heartbeat {record.heartbeat}); without another heartbeat it is taken over in {left:.0f} s",
+            )
+
+    return tell

@@ -1,0 +1,56 @@
+"""`idxopt destroy`: removes everything of a name that is ours."""
+
+from __future__ import annotations
+
+from idxopt.cli import options
+from idxopt.cli.applying import lock_settings
+from idxopt.cli.confirm import confirm
+from idxopt.cli.session import session
+from idxopt.cli.settings import Settings
+from idxopt.cli.streams import emit_json, write
+from idxopt.errors import BuildError, ExitCode, UsageError
+
+
+def destroy(
+    settings: Settings,
+    name: options.Name,
+    confirm_name: options.Confirm = None,
+    lock_timeout: options.LockTimeout = "0",
+) -> ExitCode:
+    """Remove the aliases, indices, templates, pipelines and builds of a name. Asks for the name; nothing else will do.
+
+    Example: idxopt destroy handbook --confirm handbook
+    """
+    import re
+    from dataclasses import asdict
+
+    from idxopt.cli.render.outcomes import destruction_lines
+    from idxopt.deploy.destroy import destroy as remove
+    from idxopt.deploy.destroy import destruction
+    from idxopt.deploy.observed import observe
+    from idxopt.program.schema import NAME_PATTERN
+
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise UsageError(
+            f"{name!r} is no name of a program", place="NAME", remedy="give one name exactly; patterns are not accepted"
+        )
+    with session(settings) as work:
+        plan = destruction(observe(work.engine, name))
+        if plan.empty:
+            raise BuildError("there is nothing of ours under this name", place=name, remedy="see `idxopt status`")
+        if not settings.json:
+            for line in destruction_lines(plan):
+                write(line)
+        confirm(
+            settings,
+            f"This removes {name} from {work.cluster} for good.",
+            name,
+            given=confirm_name,
+            remedy=f"add --confirm {name}",
+        )
+        done = remove(work.engine, name, settings=lock_settings(work, lock_timeout))
+    if settings.json:
+        emit_json(asdict(done))
+    else:
+        write(f"{name}: removed from {work.cluster}")
+    return ExitCode.OK

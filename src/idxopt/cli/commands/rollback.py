@@ -1,0 +1,76 @@
+"""`idxopt rollback`: back to an earlier build, as a plan like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from idxopt.cli import options
+from idxopt.cli.applying import Allowed, check_writes, decide_writes, pending_writes, run_plan
+from idxopt.cli.confirm import confirm
+from idxopt.cli.planning import write_plan
+from idxopt.cli.session import session
+from idxopt.cli.settings import Settings
+from idxopt.cli.streams import emit_json, say, write
+from idxopt.cli.units import counted
+from idxopt.errors import ExitCode
+
+
+def rollback(
+    settings: Settings,
+    name: options.Name,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="BUILD", help="Build to go back to; default: the one before.")
+    ] = None,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Show the plan only (exit code 2: changes).")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Save the plan instead of applying it.")
+    ] = None,
+    message: options.Message = "",
+    lock_timeout: options.LockTimeout = "0",
+    yes: options.Yes = False,
+    auto_approve: options.AutoApprove = False,
+    carry_writes: options.CarryWrites = False,
+    discard_writes: options.DiscardWrites = False,
+) -> ExitCode:
+    """Make an earlier build live again; writes of applications are carried or refused, never lost in silence.
+
+    Example: idxopt rollback handbook
+    """
+    from idxopt.builds.state import StateStore
+    from idxopt.cli.render.outcomes import applied_json, applied_lines
+    from idxopt.cli.render.plans import plan_json, plan_lines
+    from idxopt.deploy.observed import observe
+    from idxopt.deploy.rollback import rollback_plan
+
+    check_writes(carry_writes, discard_writes)
+    with session(settings) as work:
+        observed = observe(work.engine, name)
+        plan = rollback_plan(observed, StateStore(work.engine).history(name), to=to, cluster=work.cluster)
+        writes = 0 if discard_writes else pending_writes(work, observed, plan)
+        if out is not None:
+            write_plan(plan, out)
+        if not settings.json:
+            for line in plan_lines(plan):
+                write(line)
+            if writes:
+                write(f"! {counted(writes, 'write')} of applications since build {plan.live} went live would be hidden")
+        if plan_only or out is not None or plan.empty:
+            if settings.json:
+                emit_json({**plan_json(plan), "writes": writes})
+            if out is not None:
+                say(settings, f"saved; apply it with: idxopt apply {out}")
+            return ExitCode.OK if plan.empty else ExitCode.CHANGES
+        allowed = Allowed(carry_writes, discard_writes, lock_timeout, message)
+        allowed = decide_writes(work, observed, plan, allowed)
+        approved = "yes" if yes or auto_approve else None
+        confirm(settings, f"Go back to build {plan.target}?", "yes", given=approved, remedy="add --yes")
+        applied = run_plan(work, plan, None, allowed)
+        if settings.json:
+            emit_json(applied_json(applied, name, changes=True))
+        else:
+            for line in applied_lines(applied, name):
+                write(line)
+    return ExitCode.OK

@@ -1,0 +1,65 @@
+"""`idxopt search`: asks the live build."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from idxopt.cli import options
+from idxopt.cli.session import session
+from idxopt.cli.settings import Settings
+from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.errors import ExitCode, UsageError
+
+
+def search(
+    settings: Settings,
+    name: options.Name,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What a user would type.")],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, max=10_000, help="Documents of the answer.")] = 10,
+    offset: Annotated[int, typer.Option("--offset", min=0, max=10_000, help="Documents to skip.")] = 0,
+    filter_text: Annotated[
+        str | None,
+        typer.Option("--filter", metavar="JSON", help="A filter clause: term, terms, range, exists, ids or bool."),
+    ] = None,
+) -> ExitCode:
+    """Search the live build.
+
+    Example: idxopt search handbook "rotate api keys" -k 5
+    """
+    from idxopt.builds.resolver import Resolver
+    from idxopt.cli.render.answers import result_json, result_lines, result_table
+    from idxopt.search import Searcher, SearchQuery
+
+    clause = _filter(filter_text)
+    with session(settings) as work:
+        resolver = Resolver(work.engine, name)
+        searcher = Searcher(work.engine, resolver, on_leg_failure=work.profile.on_leg_failure)
+        result = searcher.search(SearchQuery(query, k=k, offset=offset, filter=clause, source=True))
+        live = searcher.live()
+    if settings.json:
+        emit_json(result_json(result, query))
+        return ExitCode.OK
+    if result.hits:
+        print_tables(settings, result_table(result, [leg.key for leg in live.legs], live.program, offset))
+    for line in result_lines(result):
+        write(line)
+    return ExitCode.OK
+
+
+def _filter(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        clause = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"is not valid JSON ({error})", place="--filter", remedy="""write it like '{"term": {"lang": "en"}}'"""
+        ) from error
+    if not isinstance(clause, dict):
+        raise UsageError(
+            "is not a JSON object", place="--filter", remedy="""write it like '{"term": {"lang": "en"}}'"""
+        )
+    return clause

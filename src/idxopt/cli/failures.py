@@ -1,0 +1,97 @@
+"""The one place where errors are shown: `error: place: message` and `remedy: ...`, or one JSON document."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from idxopt.cli.interruption import Stopped, stopped_by
+from idxopt.cli.streams import emit_json
+from idxopt.errors import ExitCode, IdxoptError
+
+_USAGE = typer.BadParameter.__mro__[1]  # UsageError, whose module differs between releases of Typer
+_CLICK = typer.BadParameter.__mro__[2]
+_HELP_SHOWN = "NoArgsIsHelpError"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as it is shown."""
+
+    exit_code: int
+    code: str
+    message: str
+    remedy: str | None = None
+    path: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy, "path": self.path}}
+
+    def lines(self) -> list[str]:
+        shown = [f"error: {self.path}: {self.message}" if self.path else f"error: {self.message}"]
+        return [*shown, f"remedy: {self.remedy}"] if self.remedy else shown
+
+
+def report(error: BaseException, arguments: Sequence[str]) -> int:
+    """Shows an error and returns the exit code. With `--debug` the traceback comes first."""
+    if type(error).__name__ == _HELP_SHOWN:  # raised after the help was printed
+        return ExitCode.OK
+    words = _before_separator(arguments)
+    if "--debug" in words:
+        traceback.print_exception(error, file=sys.stderr)
+    failure = failure_of(error)
+    if "--json" in words:
+        emit_json(failure.document())
+    else:
+        _write(failure.lines())
+    return failure.exit_code
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Any exception as a failure with its exit code."""
+    if isinstance(error, IdxoptError):
+        return Failure(error.exit_code, error.code, error.message, error.remedy, error.place)
+    if isinstance(error, Stopped):
+        return Failure(error.exit_code, "stopped", "stopped" if error.kept is None else f"stopped; {error.kept}")
+    if isinstance(error, KeyboardInterrupt):
+        return Failure(stopped_by(error), "stopped", "stopped")
+    if isinstance(error, typer.Abort):
+        return Failure(ExitCode.ERROR, "aborted", "stopped at the question; nothing was changed")
+    if isinstance(error, _USAGE):
+        return _usage(error)
+    if isinstance(error, _CLICK):
+        return Failure(ExitCode.ERROR, "error", _message(error))
+    if isinstance(error, BrokenPipeError):
+        return Failure(ExitCode.ERROR, "broken_pipe", "the reader of the output went away")
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return Failure(ExitCode.ERROR, "bug", what, "this is a bug; run again with --debug and report what it prints")
+
+
+def _usage(error: BaseException) -> Failure:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "idxopt"
+    return Failure(ExitCode.USAGE, "usage", _message(error), f"see `{command} --help`", command)
+
+
+def _message(error: BaseException) -> str:
+    """Click's message as a sentence like ours: lower case first, no full stop."""
+    text = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    text = " ".join(text.split()).removesuffix(".")
+    return text[:1].lower() + text[1:]
+
+
+def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: list(arguments).index("--")] if "--" in arguments else arguments
+
+
+def _write(lines: Sequence[str]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.flush()

@@ -1,0 +1,78 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+GATE = "Quality gate"
+WRITES = "Writes of applications"
+APPROVAL = "Approval"
+
+Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Public name: the `name` of the program.")]
+Program: TypeAlias = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program.json.")]
+Source: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="PLACE",
+        help="Documents: a file (JSON Lines, JSON, CSV, TSV, Parquet), a folder, a BEIR folder, or index:NAME. "
+        "Default: `source` of the cluster profile.",
+    ),
+]
+View: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--view", metavar="NAME", help="Build this view only (repeatable); aliases still move together."),
+]
+Rebuild: TypeAlias = Annotated[
+    bool, typer.Option("--rebuild", help="New indices from the data as it is now, even where the program is unchanged.")
+]
+TakeOver: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--take-over", metavar="INDEX", help="Take the alias of the public name over from this index."),
+]
+Full: TypeAlias = Annotated[bool, typer.Option("--full", help="Do not shorten long values.")]
+Yes: TypeAlias = Annotated[
+    bool, typer.Option("--yes", "-y", rich_help_panel=APPROVAL, help="Do not ask for the word yes.")
+]
+AutoApprove: TypeAlias = Annotated[bool, typer.Option("--auto-approve", hidden=True)]
+Confirm: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--confirm", metavar="NAME", rich_help_panel=APPROVAL, help="The name that would be asked for (for scripts)."
+    ),
+]
+CarryWrites: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--carry-writes",
+        rich_help_panel=WRITES,
+        help="Bring along what applications wrote through the alias since the last switch.",
+    ),
+]
+DiscardWrites: TypeAlias = Annotated[
+    bool, typer.Option("--discard-writes", rich_help_panel=WRITES, help="Leave those writes behind.")
+]
+LockTimeout: TypeAlias = Annotated[
+    str,
+    typer.Option("--lock-timeout", metavar="TIME", help="How long to wait for the lock of another run: 30, 30s, 3m."),
+]
+Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
+Queries: TypeAlias = Annotated[
+    Path | None, typer.Option("--queries", metavar="FILE", help="Queries: BEIR, TREC or a table.")
+]
+Qrels: TypeAlias = Annotated[
+    Path | None, typer.Option("--qrels", metavar="FILE", help="Judgments: BEIR, TREC or a table.")
+]
+Dataset: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--dataset", metavar="FOLDER", help="A BEIR folder instead of --queries and --qrels."),
+]
+Split: TypeAlias = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the folder's judgments.")]
+Metrics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="NAME", help="Such as nDCG@10 or Recall@100 (repeatable). Default: five of them."),
+]
+Depth: TypeAlias = Annotated[int, typer.Option("--depth", min=1, max=10_000, help="Documents of a ranking.")]

@@ -1,0 +1,1 @@
+"""Answers as text. Pure: data in, lines or rich tables out; no meaning by colour alone."""

@@ -1,0 +1,73 @@
+"""stdout for results, stderr for everything else; colour and width decided once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from idxopt.cli.settings import Settings
+
+PLAIN_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe."""
+
+
+def emit_json(document: Any) -> None:
+    """The one JSON document of a command."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, default=_plain) + "\n")
+    sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    return dict(value) if hasattr(value, "keys") else str(value)
+
+
+def write(text: str = "") -> None:
+    """A line of the result, as it is."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say(settings: Settings, text: str) -> None:
+    """A line beside the result, on stderr; not with -q."""
+    if not settings.quiet:
+        sys.stdout.flush()
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def console(settings: Settings, *, stderr: bool = False) -> Console:
+    """A rich console for tables. `--no-color` and NO_COLOR switch colour off, FORCE_COLOR on; a pipe gets none."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else PLAIN_WIDTH
+    no_color = True if settings.no_color else None
+    return Console(file=stream, no_color=no_color, highlight=False, width=width, emoji=False)
+
+
+def print_tables(settings: Settings, *tables: Any) -> None:
+    """Rich tables on stdout, with an empty line between them."""
+    out = console(settings)
+    for number, table in enumerate(tables):
+        if number:
+            out.print()
+        out.print(table)
+
+
+def start_log(settings: Settings) -> None:
+    """The log goes to stderr: warnings, with -v what is done, with -vv everything; IDXOPT_LOG names a level."""
+    level = {0: logging.WARNING, 1: logging.INFO}.get(settings.verbose, logging.DEBUG)
+    named = logging.getLevelNamesMapping().get(os.environ.get("IDXOPT_LOG", "").upper())
+    logging.basicConfig(level=logging.ERROR, format="%(levelname)s %(name)s: %(message)s", force=True)
+    logging.getLogger("idxopt").setLevel(named if named is not None and not settings.verbose else level)
+    if level == logging.DEBUG or named == logging.DEBUG:
+        logging.getLogger().setLevel(logging.INFO)
