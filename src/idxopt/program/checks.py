@@ -71,17 +71,20 @@ def _view(name: str, view: View, program: Program) -> Iterator[Problem]:
     at: Location = ("views", name)
     if name == "live":
         yield Problem(at, '"live" is no name for a view (aliases use it)', "choose another name")
-    fields = source_fields(program)
+    fields, sound = source_fields(program), True
     for number, step in enumerate(view.steps):
         here: Location = (*at, "steps", number)
-        yield from step_problems(step, here, fields, view, program)
+        found = list(step_problems(step, here, fields, view, program))
+        sound = sound and not found
+        yield from found
         after = fields.after(step)
         if name == program.primary and after.many_rows and not fields.many_rows:
             yield Problem(
                 here, "makes several rows of one in the primary view", "move it to another view, or change primary"
             )
         fields = after
-    yield from _legs(name, view, fields, program)
+    if sound:
+        yield from _legs(name, view, fields, program)
 
 
 def _legs(name: str, view: View, fields: ViewFields, program: Program) -> Iterator[Problem]:

@@ -46,7 +46,8 @@ def load_program(path: str | Path) -> Program:
 def parse_program(data: bytes | str, place: str) -> Program:
     """The program in `data`. `place` is how messages name it (a file name).
 
-    Raises ProgramError for the first problem by JSON path, with the number of the others.
+    Raises ProgramError for the first problem (by JSON path; where the shape is right, causes before their effects) with
+    the number of the others.
     """
     return program_from(read_object(data, place), place)
 
@@ -58,7 +59,7 @@ def program_from(value: dict[str, Any], place: str) -> Program:
     except ValidationError as error:
         _refuse(_by_path(error.errors(include_url=False), value), place)
     else:
-        _refuse(sorted(problems(program), key=lambda problem: _order(problem.location)), place)
+        _refuse(list(problems(program)), place)
         return program
     raise AssertionError("a validation error has at least one problem")
 
@@ -77,7 +78,8 @@ def _order(location: Location) -> list[tuple[int, str]]:
 
 
 def _by_path(errors: Iterable[ErrorDetails], value: dict[str, Any]) -> list[Problem]:
-    found = [_problem(error, value) for error in errors]
+    wrong_type_last = sorted(errors, key=lambda error: error["type"].endswith("_type"))
+    found = [_problem(error, value) for error in wrong_type_last]
     deepest = {problem.location for problem in found}
     found = [
         problem
