@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from idxopt.text.asciidoc import parse_asciidoc
 from idxopt.text.blocks import Block, Heading, Parsed
 from idxopt.text.html import parse_html
 from idxopt.text.markdown import parse_markdown
 from idxopt.text.plain import parse_plain
+from idxopt.text.rest import parse_rest
 
 Markup = Literal["markdown", "html", "rest", "asciidoc", "text"]
 
@@ -116,5 +118,7 @@ def parse(text: str, markup: Markup) -> Parsed:
 _PARSERS: dict[Markup, Callable[[str], Parsed]] = {
     "markdown": parse_markdown,
     "html": parse_html,
+    "rest": parse_rest,
+    "asciidoc": parse_asciidoc,
     "text": parse_plain,
 }
