@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, assert_never
 
 import numpy as np
@@ -13,7 +13,7 @@ from idxopt.engines.embedded.mapping import FieldType
 from idxopt.engines.embedded.pack import Array
 from idxopt.engines.embedded.query import Bool, Exists, Filter, Ids, MatchAll, Range, Terms
 from idxopt.engines.embedded.segment import Column, Inverted, Segment
-from idxopt.engines.embedded.values import INTEGER_BITS, BadValue, as_boolean, as_date, as_double, as_text
+from idxopt.engines.embedded.values import INTEGER_BITS, BadValue, as_boolean, as_date, as_double, as_float, as_text
 
 Mask = npt.NDArray[np.bool_]
 Fields = Mapping[str, FieldType]
@@ -149,26 +149,23 @@ def _range_bound(kind: str, name: str, value: Any) -> int | float:
 
 
 def _bound(kind: str, value: Any) -> int | float:
+    """A number to compare with. BadValue beyond the range of the type, which a server refuses too."""
     if kind == "boolean":
         return as_boolean(value)
-    if kind in INTEGER_BITS:
-        return _whole(value)
-    number = as_double(value)
-    return float(np.float32(number)) if kind == "float" else number
+    if kind not in INTEGER_BITS:
+        return as_float(value) if kind == "float" else as_double(value)
+    number = _whole(value)
+    limit = 1 << (INTEGER_BITS[kind] - 1)
+    if not -limit <= number < limit:
+        raise BadValue(f"{value!r} is out of range for a field of type [{kind}]")
+    return number
 
 
 def _whole(value: Any) -> int | float:
     """Exact where the value is a whole number: doubles end at 2^53."""
     if isinstance(value, int) and not isinstance(value, bool):
-        number: int | float = value
-    else:
-        try:
-            number = int(value) if isinstance(value, str) else as_double(value)
-        except ValueError as error:
-            if isinstance(error, BadValue):
-                raise
-            number = as_double(value)
-    limit = 1 << 63
-    if -limit <= number < limit:
-        return number
-    return math.inf if number > 0 else -math.inf
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return int(value)
+    return as_double(value)

@@ -163,11 +163,11 @@ def _bool(inner: Any, place: str) -> Bool:
     every = _clauses(inner, "must", place) + _clauses(inner, "filter", place)
     some = _clauses(inner, "should", place)
     minimum = inner.get("minimum_should_match")
-    if minimum is None:
-        minimum = 1 if some and not every else 0
-    elif isinstance(minimum, str) and minimum.isdigit():
+    if isinstance(minimum, str) and minimum.isdigit():
         minimum = int(minimum)
-    return Bool(every, some, _clauses(inner, "must_not", place), _count(minimum, f"{place}.minimum_should_match"))
+    least = 1 if some and not every else 0  # also where 0 is asked for: Lucene matches nothing by absence
+    number = least if minimum is None else max(least, _count(minimum, f"{place}.minimum_should_match"))
+    return Bool(every, some, _clauses(inner, "must_not", place), number)
 
 
 def _clauses(inner: Mapping[str, Any], name: str, place: str) -> tuple[Filter, ...]:

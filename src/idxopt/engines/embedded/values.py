@@ -81,7 +81,8 @@ def as_boolean(value: Any) -> int:
 def as_date(value: Any, *, round_up: bool = False) -> int:
     """Milliseconds since 1970 from `strict_date_optional_time||epoch_millis`.
 
-    `round_up`: missing parts count as their last value, as in `lte` and `gt` of a range.
+    `round_up`: a missing time is the end of the day, as in `lte` and `gt` of a range; a missing month or day is the
+    first in any case, as on a server.
     """
     text = as_text(value)
     match = _DATE.fullmatch(text)
@@ -99,14 +100,11 @@ def _calendar(text: str, parts: Mapping[str, str | None], round_up: bool) -> int
         digits = parts[name]
         return int(digits) if digits is not None else (last if round_up else first)
 
-    year, month = part("year", 1, 1), part("month", 1, 12)
     try:
-        if parts["day"] is None and round_up:
-            day = ((datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)) - timedelta(days=1)).day
-        else:
-            day = part("day", 1, 1)
         moment = datetime(
-            year, month, day, part("hour", 0, 23), part("minute", 0, 59), part("second", 0, 59), tzinfo=UTC
+            *(part("year", 1, 1), part("month", 1, 1), part("day", 1, 1)),
+            *(part("hour", 0, 23), part("minute", 0, 59), part("second", 0, 59)),
+            tzinfo=UTC,
         )
     except ValueError as error:
         raise BadValue(f"{text!r} is not a date: {error}") from error
