@@ -67,7 +67,7 @@ def test_create_reads_back_what_the_engine_made(cluster: OpenSearchEngine, prefi
 
 
 def test_a_foreign_template_for_all_names_does_not_reach_a_hidden_index(cluster: OpenSearchEngine, prefix: str) -> None:
-    aliases = {f"{prefix}-everything": {}}
+    aliases: dict[str, object] = {f"{prefix}-everything": {}}
     template = {"index_patterns": ["*"], "priority": 7, "template": {"settings": {}, "aliases": aliases}}
     cluster.put_template(f"{prefix}-foreign", template)
     assert cluster.create_index(f"{prefix}--a--1", BODY).aliases == {}

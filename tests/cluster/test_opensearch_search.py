@@ -1,5 +1,7 @@
 """Searches of the OpenSearch adapter on real nodes: one `_msearch`, every kind of failure seen."""
 
+import json
+
 import pytest
 
 from idxopt.engines.opensearch import OpenSearchEngine
@@ -107,21 +109,22 @@ def test_only_physical_indices_are_searched(cluster: OpenSearchEngine, name: str
         cluster.search([SearchRequest(name, {"query": {"match_all": {}}})])
 
 
+WHOLE = {"total": 1, "successful": 1, "failed": 0}
+NO_VECTOR = {"shard": 1, "reason": {"type": "query_shard_exception", "reason": "no vector here"}}
+HALF = {"total": 2, "successful": 1, "failed": 1, "failures": [NO_VECTOR]}
+HITS = {"total": {"value": 1, "relation": "eq"}, "hits": [{"_id": "x", "_score": 1.0}]}
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ('{"took":1,"timed_out":true,"_shards":{"total":1,"successful":1,"failed":0},"hits":{"hits":[]}}', "timed out"),
-        (
-            '{"took":1,"timed_out":false,"_shards":{"total":2,"successful":1,"failed":1,"failures":[{"shard":1,'
-            '"reason":{"type":"query_shard_exception","reason":"no vector here"}}]},"hits":{"total":{"value":1,'
-            '"relation":"eq"},"hits":[{"_id":"x","_score":1.0}]}}',
-            "1 of 2 shards failed: no vector here",
-        ),
+        ({"timed_out": True, "_shards": WHOLE, "hits": HITS}, "timed out"),
+        ({"timed_out": False, "_shards": HALF, "hits": HITS}, "1 of 2 shards failed: no vector here"),
     ],
 )
-def test_partial_answers_have_failed(cluster_url: str, index: str, answer: str, reason: str) -> None:
+def test_partial_answers_have_failed(cluster_url: str, index: str, answer: object, reason: str) -> None:
     with FaultProxy(cluster_url) as proxy, OpenSearchEngine.connect(proxy.url) as cluster:
-        proxy.rules.append(Reply(Match("POST", "/_msearch"), 200, f'{{"took":1,"responses":[{answer}]}}'))
+        proxy.rules.append(Reply(Match("POST", "/_msearch"), 200, json.dumps({"responses": [answer]})))
         (found,) = cluster.search([ask(index, "cats")])
         assert found.hits == ()
         assert found.error is not None

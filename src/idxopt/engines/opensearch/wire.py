@@ -16,6 +16,7 @@ import certifi
 import opensearchpy
 import orjson
 import tenacity
+import urllib3
 from opensearchpy.serializer import JSONSerializer
 
 from idxopt.engines.opensearch.faults import Fault, RequestFailed, classify
@@ -73,10 +74,13 @@ def segment(value: str) -> str:
 class Wire:
     """A connection to one cluster. Thread-safe."""
 
-    def __init__(self, client: opensearchpy.OpenSearch, serializer: _Json, address: str, timeout_s: float) -> None:
+    def __init__(
+        self, client: opensearchpy.OpenSearch, serializer: _Json, addresses: Sequence[str], timeout_s: float
+    ) -> None:
         self._client = client
         self._serializer = serializer
-        self.address = address
+        self._addresses = len(addresses)
+        self.address = ", ".join(address.rstrip("/") for address in addresses)
         self.timeout_s = timeout_s
 
     def __repr__(self) -> str:
@@ -102,14 +106,18 @@ class Wire:
         params: Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
     ) -> Any:
-        """One request, never repeated. Raises RequestFailed."""
-        # The client takes `timeout` and `ignore` out of params unless they are given as arguments.
-        try:
-            answer = self._client.transport.perform_request(
-                method, path, params=dict(params or {}), body=body, timeout=timeout_s or self.timeout_s, ignore=()
-            )
-        except opensearchpy.exceptions.OpenSearchException as failure:
-            raise RequestFailed(classify(failure, self.place(method, path))) from failure
+        """One request, never repeated; only another address is tried where one refuses. Raises RequestFailed."""
+        for others in reversed(range(self._addresses)):
+            # The client takes `timeout` and `ignore` out of params unless they are given as arguments.
+            try:
+                answer = self._client.transport.perform_request(
+                    method, path, params=dict(params or {}), body=body, timeout=timeout_s or self.timeout_s, ignore=()
+                )
+                break
+            except opensearchpy.exceptions.OpenSearchException as failure:
+                fault = classify(failure, self.place(method, path))
+                if fault.kind != "refused" or not others:
+                    raise RequestFailed(fault) from failure
         if not isinstance(answer, dict | list):
             message = "the answer is not JSON"
             remedy = "check that the address is that of an OpenSearch cluster, not of a web page or a login proxy"
@@ -220,7 +228,7 @@ def open_wire(
         headers=sent,
         **options,
     )
-    return Wire(client, serializer, addresses[0].rstrip("/"), timeout_s)
+    return Wire(client, serializer, addresses, timeout_s)
 
 
 def _basic(user: str, password: str) -> str:
@@ -260,6 +268,7 @@ def _tls(ca: str | Path | None, cert: str | Path | None, key: str | Path | None,
         raise ConfigError(
             f"cannot be read as a CA certificate ({failure})", place=str(ca), remedy="give a PEM file"
         ) from None
+    context.hostname_checks_common_name = False  # only the names that the certificate lists
     if not ca:
         context.load_verify_locations(cafile=certifi.where())
     if cert:
@@ -270,6 +279,8 @@ def _tls(ca: str | Path | None, cert: str | Path | None, key: str | Path | None,
             message = f"cannot be read as a client certificate with its key ({failure})"
             raise ConfigError(message, place=str(cert), remedy="give PEM files, the key unencrypted") from None
     if not verify:
+        # The user has said so; a warning on every connection would only drown the output.
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
