@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from idxopt.builds import names
 from idxopt.builds.clock import Clock, SystemClock, timestamp
 from idxopt.builds.manifest import Manifest
-from idxopt.engines.port import Engine, IndexState, Reader
+from idxopt.engines.port import Engine, IndexState, Reader, StoredDocument
 from idxopt.errors import BuildError, Conflict, NotFound
 from idxopt.hashing import canonical_json, text_digest
 
@@ -63,12 +63,12 @@ class StateStore:
 
     def manifests(self, name: str) -> list[Manifest]:
         """All recorded builds of a name, oldest first."""
-        found = [_manifest(source) for source in self._scan(names.BUILDS_INDEX, "manifest", name)]
+        found = [_manifest(one.source) for one in self._scan(names.BUILDS_INDEX, "manifest", name)]
         return sorted(found, key=lambda manifest: (manifest.created, manifest.build))
 
     def names(self) -> list[str]:
         """All names that have a recorded build."""
-        return sorted({str(source["name"]) for source in self._scan(names.BUILDS_INDEX, "manifest", None)})
+        return sorted({str(one.source["name"]) for one in self._scan(names.BUILDS_INDEX, "manifest", None)})
 
     def tables(self, digest: str) -> dict[str, Any]:
         """Frozen corpus tables as JSON. Raises BuildError where a chunk is missing or damaged."""
@@ -91,8 +91,10 @@ class StateStore:
 
     def history(self, name: str) -> list[Event]:
         """Events of a name, oldest first."""
-        found = self._scan(names.STATE_INDEX, "event", name)
-        return sorted((Event.model_validate(source["event"]) for source in found), key=lambda event: event.at)
+        found = list(self._scan(names.STATE_INDEX, "event", name))
+        # The index has one shard: its sequence numbers put events of the same millisecond in order.
+        found.sort(key=lambda one: (one.source["event"]["at"], one.version.seq_no))
+        return [Event.model_validate(one.source["event"]) for one in found]
 
     def _get(self, index: str, id_: str) -> Mapping[str, Any] | None:
         if self._reader.get_index(index) is None:
@@ -100,13 +102,13 @@ class StateStore:
         found = self._reader.get_document(index, id_)
         return None if found is None else found.source
 
-    def _scan(self, index: str, kind: str, name: str | None) -> Iterable[Mapping[str, Any]]:
+    def _scan(self, index: str, kind: str, name: str | None) -> Iterable[StoredDocument]:
         if self._reader.get_index(index) is None:
             return []
         terms = [{"term": {"kind": kind}}]
         if name is not None:
             terms.append({"term": {"name": name}})
-        return [found.source for found in self._reader.scan(index, query={"bool": {"filter": terms}})]
+        return self._reader.scan(index, query={"bool": {"filter": terms}})
 
 
 class StateWriter(StateStore):

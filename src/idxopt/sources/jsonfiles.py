@@ -16,6 +16,8 @@ from idxopt.sources.lines import Line, opened, read_lines, refuse_utf16, text_pr
 from idxopt.sources.rejects import Reject
 from idxopt.sources.source import Record
 
+MAX_DEPTH = 200
+"""Objects and lists inside each other: far above what any mapping holds, far below where parsers give up."""
 _CHUNK = 1 << 16
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -34,18 +36,35 @@ def _record(place: str, line: Line) -> Record | Reject:
         value = orjson.loads(line.raw)
     except orjson.JSONDecodeError as error:
         return text_problem(place, line.raw, line.offset) or _broken(place, error.msg, error.colno)
-    return _object(place, value)
+    return _object(place, value, line.raw.count(b"{") + line.raw.count(b"["))
 
 
 def _broken(place: str, cause: str, column: int) -> Reject:
     return Reject(place, f"is no valid JSON ({cause}, column {column})", "write one complete JSON object a line")
 
 
-def _object(place: str, value: Any) -> Record | Reject:
+def _object(place: str, value: Any, brackets: int) -> Record | Reject:
+    """`brackets`: how many open in the text; only where they are many the depth is measured."""
+    if brackets > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+        return Reject(place, f"is nested deeper than {MAX_DEPTH} levels", "flatten the document")
     if isinstance(value, dict):
         return Record(place, value)
     name = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
     return Reject(place, f"is {name}, no JSON object", 'write each document as an object: {"_id": ..., "title": ...}')
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels + 1):
+        layer = [
+            inner
+            for item in layer
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not layer:
+            return False
+    return True
 
 
 def holds_array(path: Path) -> bool:
@@ -137,7 +156,7 @@ class _Window:
         if len(raw) > self.max_bytes:
             return too_long(place, self.max_bytes)
         try:
-            return _object(place, orjson.loads(raw))
+            return _object(place, orjson.loads(raw), raw.count("{") + raw.count("["))
         except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
             return Reject(place, f"is no valid JSON ({error})", "correct this element of the array")
 

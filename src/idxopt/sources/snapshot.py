@@ -11,8 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import orjson
 
 from idxopt.errors import GateRefused, SourceError
 from idxopt.hashing import content_digest
+from idxopt.operators.paths import value_at
 from idxopt.operators.row import Document
 from idxopt.sources.rejects import Rejects
 from idxopt.sources.source import Source
@@ -31,8 +31,9 @@ _REPORT_EVERY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was read: `documents` are counted without the rejected ones, `digest` covers ids and contents in reading
-    order.
+    """What was read. `count` is without the rejected documents; `digest` covers ids and contents in reading order.
+
+    `lacking`: by program field, how many documents do not have it.
     """
 
     source: Source
@@ -40,6 +41,7 @@ class Snapshot:
     count: int
     digest: str
     rejects: Rejects
+    lacking: Mapping[str, int]
     spool: Path | None = None
 
     def documents(self) -> Iterator[Document]:
@@ -77,24 +79,36 @@ def take_snapshot(
     rejects = Rejects(folder / "rejects.jsonl")
     marks = source.marks()
     spool = folder / "snapshot.jsonl.gz" if source.kind == "index" else None
-    with tempfile.TemporaryDirectory(dir=folder) as scratch, _Ids(Path(scratch) / "ids.sqlite") as ids:
-        count, digest = _read(source, rejects, ids, spool, on_progress)
-    if rejects.count > allow_rejected:
-        raise _refused(source.place, rejects)
-    if not count:
-        raise SourceError("holds no document that can be indexed", remedy="see rejects.jsonl", place=source.place)
-    return Snapshot(source, marks, count, digest, rejects, spool)
+    try:
+        with _Tally(source.mapping.fields) as tally:
+            _read(source, rejects, tally, spool, on_progress)
+            twice = tally.twice()
+        if twice:
+            raise _duplicates(source, twice)
+        if rejects.count > allow_rejected:
+            raise _refused(source.place, rejects)
+        if not tally.count:
+            raise SourceError("holds no document that can be indexed", remedy="see rejects.jsonl", place=source.place)
+    except BaseException:
+        if spool is not None:
+            spool.unlink(missing_ok=True)
+        raise
+    return Snapshot(source, marks, tally.count, tally.digest, rejects, tally.lacking, spool)
 
 
-class _Ids:
-    """Counts ids on disk, so that memory stays constant."""
+class _Tally:
+    """What a reading adds up to. Ids are kept on disk, so that memory stays constant."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self.count = 0
+        self.lacking = dict.fromkeys(fields, 0)
+        self._fields = fields
+        self._whole = hashlib.sha256()
         self._batch: list[tuple[str]] = []
 
-    def __enter__(self) -> _Ids:
-        self._db = sqlite3.connect(self._path, isolation_level=None)
+    def __enter__(self) -> _Tally:
+        # An empty name is a temporary file that is gone however the process ends.
+        self._db = sqlite3.connect("", isolation_level=None)
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute("CREATE TABLE ids(id TEXT PRIMARY KEY, times INTEGER) WITHOUT ROWID")
@@ -103,8 +117,17 @@ class _Ids:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def add(self, id_: str) -> None:
-        self._batch.append((id_,))
+    @property
+    def digest(self) -> str:
+        return self._whole.hexdigest()
+
+    def add(self, document: Document) -> None:
+        self.count += 1
+        self._whole.update(document.id.encode() + b"\0" + content_digest(document.source).encode())
+        for name, path in self._fields.items():
+            if value_at(document.source, path) is None:
+                self.lacking[name] += 1
+        self._batch.append((document.id,))
         if len(self._batch) >= _BATCH:
             self._flush()
 
@@ -123,31 +146,21 @@ class _Ids:
 
 
 def _read(
-    source: Source, rejects: Rejects, ids: _Ids, spool: Path | None, on_progress: Callable[[int], None] | None
-) -> tuple[int, str]:
-    whole = hashlib.sha256()
-    count = 0
+    source: Source, rejects: Rejects, tally: _Tally, spool: Path | None, on_progress: Callable[[int], None] | None
+) -> None:
     copy = gzip.open(spool, "wb", compresslevel=1) if spool is not None else None  # noqa: SIM115
     try:
         for document in source.documents(rejects):
-            ids.add(document.id)
-            whole.update(
-                document.id.encode("utf-8", "surrogatepass") + b"\0" + content_digest(document.source).encode()
-            )
-            count += 1
+            tally.add(document)
             if copy is not None:
                 copy.write(orjson.dumps([document.id, document.source], option=orjson.OPT_APPEND_NEWLINE))
-            if on_progress is not None and count % _REPORT_EVERY == 0:
-                on_progress(count)
+            if on_progress is not None and tally.count % _REPORT_EVERY == 0:
+                on_progress(tally.count)
     finally:
         if copy is not None:
             copy.close()
-    twice = ids.twice()
-    if twice:
-        raise _duplicates(source, twice)
     if on_progress is not None:
-        on_progress(count)
-    return count, whole.hexdigest()
+        on_progress(tally.count)
 
 
 def _unspool(spool: Path) -> Iterator[Document]:

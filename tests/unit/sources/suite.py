@@ -75,6 +75,7 @@ class IndexSourceSuite:
             take_snapshot(open_source(f"index:{alias}", program(), engine=engine), tmp_path)
         assert caught.value.place == f"{second}/d0"
         assert f"{first}/d0" in caught.value.message
+        assert not list(tmp_path.glob("*.gz"))
 
     def test_the_id_may_come_from_a_field(self, engine: Engine) -> None:
         index = self.filled(engine, 2)

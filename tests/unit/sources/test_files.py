@@ -117,6 +117,12 @@ BROKEN_LINES = {
     ),
     "reserved key": (b'{"_id": "b", "_source": {}, "text": "x"}\n', "has a key `_source`", "remove or rename"),
     "our key": (b'{"_id": "b", "idxopt": {}, "text": "x"}\n', "has a key `idxopt`", "remove or rename"),
+    "too deep": (
+        b'{"_id": "b", "text": ' + b"[" * 201 + b"]" * 201 + b"}\n",
+        "nested deeper than 200 levels",
+        "flatten",
+    ),
+    "far too deep": (b'{"_id": "b", "text": ' + b"[" * 5000 + b"]" * 5000 + b"}\n", "is no valid JSON", "one complete"),
     "long id": (b'{"_id": "' + b"x" * 513 + b'", "text": "x"}\n', "has 513 bytes; engines take at most 512", "shorten"),
 }
 AFTER = b'{"_id": "z", "text": "y", "title": "t"}\n'

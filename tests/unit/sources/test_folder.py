@@ -132,7 +132,13 @@ def test_a_beir_folder_is_read_from_its_corpus(tmp_path: Path, packed: bool) -> 
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("scifact", 5183), ("cranfield", 1400), ("awsdocs_small", 2757), ("medquad_pages", 5486), ("chroma_chunking", 1036)],
+    [
+        ("scifact", 5183),
+        ("cranfield", 1400),
+        ("awsdocs_small", 2757),
+        ("medquad_pages", 5486),
+        ("chroma_chunking", 1036),
+    ],
 )
 def test_the_real_collections_are_read_whole(shared: Path, tmp_path: Path, name: str, count: int) -> None:
     source = open_source(str(shared / "datasets" / name), program())

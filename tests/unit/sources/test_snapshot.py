@@ -78,6 +78,12 @@ def test_nothing_but_rejects_is_no_source(tmp_path: Path) -> None:
         take_snapshot(write(tmp_path / "docs.jsonl", b"{\n"), tmp_path / "work", allow_rejected=1)
 
 
+def test_documents_that_lack_a_field_are_counted(tmp_path: Path) -> None:
+    raw = jsonl([{"_id": 1, "title": "t"}, {"_id": 2, "text": "x"}, {"_id": 3, "text": "y"}])
+    snapshot = take_snapshot(write(tmp_path / "docs.jsonl", raw), tmp_path / "work")
+    assert snapshot.lacking == {"title": 2, "body": 1}
+
+
 def test_a_file_that_changes_between_readings_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     snapshot = take_snapshot(write(path, GOOD + AFTER), tmp_path / "work")
