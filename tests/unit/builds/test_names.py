@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from idxopt.builds import names
+from idxopt.compiler import identity
 from idxopt.engines.port import IndexState
 from tests.unit.builds.suite import body_of
 
@@ -44,3 +45,9 @@ def test_markers_name_their_build() -> None:
     assert names.marked_build("a", "a--content") is None
     assert names.marked_build("a", "a-b--live--12345678") is None
     assert names.view_alias("a", "questions") == "a--questions"
+
+
+def test_the_mark_is_the_compiler_s() -> None:
+    assert names.OWNER == identity.OWNER
+    meta = identity.index_meta("a", "content", "0" * 64, {})
+    assert names.owned(state(identity.index_name("a", "content", "0" * 64), meta), "a")
