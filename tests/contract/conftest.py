@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,11 +11,13 @@ from idxopt.engines.port import Engine, IndexState, LoadRow
 from tests.contract.library import BODY, ROWS
 
 
-@pytest.fixture(params=["embedded", "opensearch_url", "opensearch3_url"], ids=["embedded", "2.19", "3.5"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture(
+    scope="module", params=["embedded", "opensearch_url", "opensearch3_url"], ids=["embedded", "2.19", "3.5"]
+)
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """The engine under test; each test runs on all of them."""
     if request.param == "embedded":
-        opened: Engine = EmbeddedEngine(tmp_path / "engine")
+        opened: Engine = EmbeddedEngine(tmp_path_factory.mktemp("engine"))
     else:
         opened = OpenSearchEngine.connect(request.getfixturevalue(request.param))
     yield opened
@@ -41,11 +42,12 @@ def empty(engine: Engine, prefix: str) -> IndexState:
     return engine.create_index(f"{prefix}--empty", BODY)
 
 
-@pytest.fixture
-def library(engine: Engine, prefix: str) -> str:
-    """The name of an index with a few books, searchable."""
-    state = engine.create_index(f"{prefix}--library", BODY)
+@pytest.fixture(scope="module")
+def library(engine: Engine) -> Iterator[str]:
+    """The name of an index with a few books, searchable. For tests that only read."""
+    state = engine.create_index(f"c{secrets.token_hex(4)}--library", BODY)
     report = engine.load(state.name, state.uuid, [LoadRow(id, body) for id, body in ROWS.items()])
     assert (report.created, report.failed) == (len(ROWS), ())
     engine.refresh(state.name)
-    return state.name
+    yield state.name
+    engine.delete_index(state.name, state.uuid)
