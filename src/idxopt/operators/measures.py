@@ -69,6 +69,7 @@ _MONTHS = {
 }
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
+_YEAR = re.compile("[0-9]{4}")
 _DATES = (
     re.compile(
         rf"(?<!\w)(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>[0-9]{{4}})(?!\w)",
@@ -113,6 +114,8 @@ def iso_dates(text: str, *, keep_original: bool = False) -> str:
             return match.group()
         return _kept(match.group(), f"{year:04}-{month:02}-{day:02}", keep_original=keep_original)
 
+    if not _YEAR.search(text):
+        return text
     for pattern in _DATES:
         text = pattern.sub(plain, text)
     return text

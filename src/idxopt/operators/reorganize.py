@@ -112,7 +112,11 @@ def _list_items(text: str, parsed: Parsed) -> tuple[list[Piece], list[tuple[int,
     pieces: list[Piece] = []
     for block in parsed.blocks:
         if block.kind == "list_item":
-            inner = [other for other in lists if block.start <= other.start and other.end <= block.end]
+            inner = [
+                other
+                for other in lists
+                if other.depth > block.depth and block.start <= other.start and other.end <= block.end
+            ]
             own = without_spans(text[block.start : block.end], _shifted(inner, block.start)).strip()
             if own:
                 pieces.append(Piece(own, block.start, block.end, verbatim=False))

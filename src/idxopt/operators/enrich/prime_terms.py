@@ -33,7 +33,7 @@ def _terms(step: PrimeTerms, markup: Markup, idf: dict[str, float], absent: floa
     def terms(text: str) -> list[str]:
         tokens = prime_terms_of(text, markup)
         in_heading = heading_terms(text, markup)
-        first = {token: len(tokens) - 1 - place for place, token in enumerate(reversed(tokens))}
+        first = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
         scores: dict[str, float] = {}
         for term, count in Counter(tokens).items():
             if term not in stop_words:
