@@ -10,7 +10,6 @@ from typing import Any
 
 from idxopt.builds.lock import LockSettings
 from idxopt.builds.resolver import Resolver
-from idxopt.builds.state import StateStore
 from idxopt.deploy.apply import apply_plan
 from idxopt.deploy.intent import Intent, Plan
 from idxopt.deploy.observed import observe
@@ -79,7 +78,7 @@ def put_live(engine: Engine, wanted: Program, data: Path, tmp_path: Path, *, int
 
 
 def roll_back(engine: Engine, name: str, tmp_path: Path, *, to: str | None = None, **changes: Any) -> Applied:
-    plan = rollback_plan(observe(engine, name), StateStore(engine).history(name), to=to, cluster="test")
+    plan = rollback_plan(observe(engine, name), to=to, cluster="test")
     return apply_plan(engine, plan, options(tmp_path, **changes))
 
 

@@ -109,7 +109,7 @@ def test_status_tells_drift_and_lag(engine: Engine, name: str, data: Path, tmp_p
 def test_destroy_removes_ours_only(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
     put_live(engine, program(name), data, tmp_path)
     foreign = f"{name}--notes"
-    engine.create_index(foreign, {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}}, "mappings": {"properties": {}}})
+    engine.create_index(foreign, {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}}, "mappings": {"dynamic": False, "properties": {}}})
     gone = destroy(engine, name, settings=options(tmp_path).lock)
     assert gone.foreign == (foreign,)
     observed = observe(engine, name)

@@ -150,7 +150,7 @@ def test_what_others_added_is_a_note(live: tuple[OpenSearchEngine, str, Path, li
     client.indices.put_alias(index=index, name=f"for-{name}")
     plan = plan_of(engine, program(name))
     assert plan.empty
-    assert len([note for note in plan.notes if "team" in note]) == 1
+    assert len([note for note in plan.notes if "properties.team" in note]) == 1
     assert len([note for note in plan.notes if "max_result_window" in note]) == 1
 
 

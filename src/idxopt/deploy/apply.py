@@ -18,7 +18,7 @@ from idxopt.deploy.commit import present_in_namespace, switch
 from idxopt.deploy.gates import QualityReport, effective_gate, quality_gate, refuse
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.loading import Loaded, Loader, new_manifest
-from idxopt.deploy.observed import Observed, fingerprint, moved, observe
+from idxopt.deploy.observed import BUILT, Observed, fingerprint, moved, observe
 from idxopt.deploy.options import Applied, ApplyOptions, Progress, Quiet
 from idxopt.deploy.plan import Lowered, compile_plan
 from idxopt.deploy.steps import (
@@ -235,27 +235,32 @@ class _Run:
             self.transfer.carry_late(manifest)
         except EngineError as error:
             warnings.append(f"writes that came during the switch could not be carried: {error.message}")
-        event = Event(
-            name=self.plan.name,
-            what="rollback" if self.plan.target else "repair" if self._same_build() else "apply",
-            at=self.store.now(),
-            who=self.lock.record.who,
-            build=manifest.build,
-            previous=self.plan.live or None,
-            message=self.options.message,
-            details={"writes": self.transfer.writes.total, "metrics": manifest.metrics},
-        )
         try:
-            self.store.append(event)
+            what = "rollback" if self.plan.target else "repair" if self._same_build() else "apply"
+            self._tell(what, manifest, previous=self.plan.live or None)
         except EngineError as error:
             warnings.append(f"the history could not be written: {error.message}")
         return warnings
+
+    def _tell(self, what: str, manifest: Manifest, *, previous: str | None) -> None:
+        event = Event(
+            name=self.plan.name,
+            what=what,
+            at=self.store.now(),
+            who=self.lock.record.who,
+            build=manifest.build,
+            previous=previous,
+            message=self.options.message,
+            details={"writes": self.transfer.writes.total, "metrics": manifest.metrics},
+        )
+        self.store.append(event)
 
     def _finish_without_switch(self, loaded: Loaded) -> Applied:
         """Repairs in place, or `--view`: what was built is recorded, so that the next plan can use it."""
         if loaded.rows:
             manifest = new_manifest(self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, None, self.store.now())
             self.store.put_manifest(manifest)
+            self._tell(BUILT, manifest, previous=None)
         return Applied(build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows)
 
     def _collect(self, manifest: Manifest, warnings: list[str]) -> tuple[str, ...]:
@@ -264,7 +269,6 @@ class _Run:
             observed = observe(self.engine, self.plan.name)
             garbage = find_garbage(
                 observed,
-                self.store.history(self.plan.name),
                 keep=self.options.keep,
                 grace_s=self.options.grace_s,
                 now=dt.datetime.now(dt.UTC),

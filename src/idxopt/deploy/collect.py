@@ -12,6 +12,7 @@ from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
 from idxopt.deploy.observed import Observed
+from idxopt.deploy.rollback import once_live
 from idxopt.engines.port import Engine
 
 
@@ -27,12 +28,7 @@ class Garbage:
 
 def kept_builds(history: Sequence[Event], live: str, keep: int) -> list[str]:
     """The live build and the `keep` builds that were live before it, newest first."""
-    order = [live]
-    for event in reversed(history):
-        for build in (event.build, event.previous):
-            if build and build not in order:
-                order.append(build)
-    return order[: keep + 1]
+    return [live, *(build for build in once_live(history) if build != live)][: keep + 1]
 
 
 def retired_at(history: Sequence[Event], build: str) -> dt.datetime | None:
@@ -42,12 +38,12 @@ def retired_at(history: Sequence[Event], build: str) -> dt.datetime | None:
 
 
 def find_garbage(
-    observed: Observed, history: Sequence[Event], *, keep: int, grace_s: float, now: dt.datetime, wanted: Iterable[str] = ()
+    observed: Observed, *, keep: int, grace_s: float, now: dt.datetime, wanted: Iterable[str] = ()
 ) -> Garbage:
     """Everything of this name that no kept build, no alias and no current program (`wanted` indices) needs."""
     assert observed.live is not None
-    kept = set(kept_builds(history, observed.live.build, keep))
-    old = {id: build for id, build in observed.builds.items() if id not in kept and _past_grace(history, build, grace_s, now)}
+    kept = set(kept_builds(observed.history, observed.live.build, keep))
+    old = {id: build for id, build in observed.builds.items() if id not in kept and _past_grace(observed.history, build, grace_s, now)}
     referenced = set(wanted) | {
         view.index for id, build in observed.builds.items() if id not in old for view in build.views.values()
     }

@@ -202,7 +202,7 @@ def new_manifest(
     for view, compiled in lowered.compiled.views.items():
         if view in loaded.views:
             uuid, rows = loaded.views[view]
-        elif (known := _recorded(observed, compiled.index)) is not None:
+        elif (known := observed.recorded(compiled.index)) is not None:
             uuid, rows = known.uuid, known.rows
         elif plan.intent.only:
             continue
@@ -231,15 +231,6 @@ def new_manifest(
         "engine": f"{observed.capabilities.engine} {observed.capabilities.version}",
     }
     return sealed(Manifest(**manifest))
-
-
-def _recorded(observed: Observed, index: str) -> ViewBuild | None:
-    state = observed.indices.get(index)
-    for manifest in observed.builds.values():
-        for view in manifest.views.values():
-            if state is not None and view.index == index and view.uuid == state.uuid:
-                return view
-    return None
 
 
 def _source_of(observed: Observed, views: Mapping[str, ViewBuild]) -> SourceSnapshot:

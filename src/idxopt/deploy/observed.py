@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from idxopt.builds import names
-from idxopt.builds.manifest import Manifest
-from idxopt.builds.state import StateStore
+from idxopt.builds.manifest import Manifest, ViewBuild
+from idxopt.builds.state import Event, StateStore
 from idxopt.engines.port import Capabilities, IndexState, Reader, Template
 from idxopt.errors import BuildError
 from idxopt.hashing import digest
+
+
+BUILT = "build"
+"""The history event of a build made with `--view`, which readers have not used yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,32 @@ class Observed:
     builds: Mapping[str, Manifest]
     live: Manifest | None
     concrete: IndexState | None
+    history: tuple[Event, ...] = ()
+
+    @property
+    def finished(self) -> frozenset[str]:
+        """Ids of the builds whose indices can be used as they are."""
+        told = {build for event in self.history for build in (event.build, event.previous) if build}
+        return frozenset(told | ({self.live.build} if self.live else set()))
 
     def owned(self, index: str) -> bool:
         """True when the index exists and is ours: marked under its real name (a clone copies the mark), or recorded with its uuid."""
         state = self.indices.get(index)
-        return state is not None and (names.owned(state) or self.recorded(index))
+        return state is not None and (names.owned(state) or self.recorded(index) is not None)
 
-    def recorded(self, index: str) -> bool:
-        """True when a recorded build names this index with this uuid: it was loaded whole and verified."""
+    def recorded(self, index: str) -> ViewBuild | None:
+        """The record of this index with this uuid in a finished build: it was loaded whole, verified, and used.
+
+        A build that was recorded but never went live (its apply was killed in between) does not count: the documents may have
+        changed since, so the next apply takes its indices up like any unfinished one.
+        """
         state = self.indices.get(index)
-        return state is not None and any(
-            view.index == index and view.uuid == state.uuid for build in self.builds.values() for view in build.views.values()
-        )
+        for build in self.builds.values():
+            if state is not None and build.build in self.finished:
+                for view in build.views.values():
+                    if view.index == index and view.uuid == state.uuid:
+                        return view
+        return None
 
     def matching_templates(self, index: str) -> list[Template]:
         """Templates that would reach a visible index of that name."""
@@ -65,6 +83,7 @@ def observe(reader: Reader, name: str) -> Observed:
         builds=builds,
         live=live_manifest(name, aliases, builds),
         concrete=reader.get_index(name),
+        history=tuple(store.history(name)),
     )
 
 

@@ -17,6 +17,7 @@ from idxopt.deploy.observed import Observed, fingerprint
 from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, Step, Switch
 from idxopt.deploy.templates import template_priority, wanted_template
 from idxopt.errors import BuildError, UsageError
+from idxopt.operators.tables import tables_needed
 from idxopt.program.canonical import canonical, program_hash
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
@@ -82,7 +83,7 @@ def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
     damaged = {}
     for view, build in (observed.live.views if observed.live else {}).items():
         wanted = compiled.views.get(view)
-        if wanted is not None and wanted.index == build.index and observed.recorded(build.index):
+        if wanted is not None and wanted.index == build.index and observed.recorded(build.index) is not None:
             difference = drift_of(observed, wanted).mapping
             if difference is not None:
                 damaged[view] = difference
@@ -203,7 +204,7 @@ def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: 
         raise BuildError(
             "an index of that name exists and is not ours", place=view.index, remedy="delete or rename that index, then plan again"
         )
-    if not observed.recorded(view.index):
+    if observed.recorded(view.index) is None:
         _plan_build(observed, lowered, view, draft)
         return
     drift = drift_of(observed, view)

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import Event
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.intent import Intent, Layout, Plan
-from idxopt.deploy.observed import Observed, fingerprint
+from idxopt.deploy.observed import BUILT, Observed, fingerprint
 from idxopt.deploy.steps import Switch
 from idxopt.errors import BuildError
 
 
-def previous_build(observed: Observed, history: list[Event]) -> str | None:
+def previous_build(observed: Observed, live: Manifest) -> str | None:
     """The build that was live before the live one and is still whole."""
-    assert observed.live is not None
-    for event in reversed(history):
-        for build in (event.build, event.previous):
-            if build and build != observed.live.build and build in observed.builds and whole(observed, observed.builds[build]):
-                return build
+    for build in once_live(observed.history):
+        if build != live.build and build in observed.builds and whole(observed, observed.builds[build]):
+            return build
     return None
+
+
+def once_live(history: Sequence[Event]) -> list[str]:
+    """Builds that readers have used, the latest first."""
+    order: list[str] = []
+    for event in reversed(history):
+        for build in (event.build, event.previous) if event.what != BUILT else ():
+            if build and build not in order:
+                order.append(build)
+    return order
 
 
 def whole(observed: Observed, build: Manifest) -> bool:
@@ -28,12 +38,12 @@ def whole(observed: Observed, build: Manifest) -> bool:
     )
 
 
-def rollback_plan(observed: Observed, history: list[Event], *, to: str | None = None, cluster: str) -> Plan:
+def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) -> Plan:
     """The plan that makes an earlier build live again. Raises BuildError when there is none, or it is no longer whole."""
     live = observed.live
     if live is None:
         raise BuildError("there is no live build to go back from", place=observed.name, remedy="see `idxopt status`")
-    chosen = to or previous_build(observed, history)
+    chosen = to or previous_build(observed, live)
     if chosen is None:
         raise BuildError(
             "no earlier build is kept", place=observed.name, remedy="apply the earlier program again; --keep sets how many stay"

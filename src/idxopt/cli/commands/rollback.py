@@ -48,7 +48,7 @@ def rollback(
     check_writes(carry_writes, discard_writes)
     with session(settings) as work:
         observed = observe(work.engine, name)
-        plan = rollback_plan(observed, StateStore(work.engine).history(name), to=to, cluster=work.cluster)
+        plan = rollback_plan(observed, to=to, cluster=work.cluster)
         writes = 0 if discard_writes else pending_writes(work, observed, plan)
         if out is not None:
             write_plan(plan, out)
