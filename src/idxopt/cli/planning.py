@@ -134,7 +134,7 @@ def check_cluster(work: Session, plan: Plan) -> None:
     here = work.engine.capabilities().cluster_uuid
     if here != plan.cluster_uuid:
         raise StalePlanError(
-            f"profile {plan.cluster} leads to another cluster now ({here or 'unknown'}, planned on {plan.cluster_uuid})",
+            f"profile {plan.cluster} leads to another cluster now ({here or 'unknown'}, not {plan.cluster_uuid})",
             place=plan.name,
             remedy="check the profile's address, then run `idxopt plan` again",
         )
