@@ -6,7 +6,7 @@ import pytest
 
 from idxopt.builds.effective import Difference, compare_effective
 from idxopt.engines.port import IndexState
-from tests.unit.builds.suite import body_of
+from tests.unit.builds.samples import body_of
 
 NAME = "x--content--00000000"
 BODY = body_of(NAME, "x")

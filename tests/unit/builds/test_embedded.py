@@ -10,7 +10,10 @@ from idxopt.builds.lock import Lock, LockSettings
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.errors import BuildError
-from tests.unit.builds import suite
+from tests.unit.builds.samples import BODY
+from tests.unit.builds.suite_lock import LockSuite
+from tests.unit.builds.suite_physical import PhysicalSuite
+from tests.unit.builds.suite_state import ResolverSuite, StateSuite
 
 
 @pytest.fixture
@@ -20,7 +23,7 @@ def engine(tmp_path: Path) -> Iterator[EmbeddedEngine]:
     engine.close()
 
 
-class TestState(suite.StateSuite):
+class TestState(StateSuite):
     def test_before_the_first_write_everything_is_empty_and_nothing_is_made(self, engine: EmbeddedEngine) -> None:
         store = StateStore(engine)
         assert (store.manifests("x"), store.names(), store.history("x"), store.manifest("x", "1")) == ([], [], [], None)
@@ -28,7 +31,7 @@ class TestState(suite.StateSuite):
         assert engine.list_indices("*") == []
 
     def test_a_foreign_state_index_is_left_alone(self, engine: EmbeddedEngine) -> None:
-        theirs = engine.create_index(names.STATE_INDEX, suite.BODY)
+        theirs = engine.create_index(names.STATE_INDEX, BODY)
         with pytest.raises(BuildError, match="did not make"):
             StateWriter(engine).ensure()
         with pytest.raises(BuildError, match="did not make"):
@@ -36,7 +39,7 @@ class TestState(suite.StateSuite):
         assert engine.get_index(names.STATE_INDEX) == theirs
 
 
-class TestLock(suite.LockSuite):
+class TestLock(LockSuite):
     def test_two_engines_on_one_folder_see_the_same_lock(self, engine: EmbeddedEngine, tmp_path: Path) -> None:
         other = EmbeddedEngine(tmp_path / "engine")
         with Lock(engine, "x", "apply", settings=LockSettings(0.1, 5.0)) as held:
@@ -44,9 +47,9 @@ class TestLock(suite.LockSuite):
         other.close()
 
 
-class TestPhysical(suite.PhysicalSuite):
+class TestPhysical(PhysicalSuite):
     pass
 
 
-class TestResolver(suite.ResolverSuite):
+class TestResolver(ResolverSuite):
     pass

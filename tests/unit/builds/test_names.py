@@ -7,7 +7,7 @@ import pytest
 from idxopt.builds import names
 from idxopt.compiler import identity
 from idxopt.engines.port import IndexState
-from tests.unit.builds.suite import body_of
+from tests.unit.builds.samples import body_of
 
 
 def state(name: str, meta: dict[str, Any] | None) -> IndexState:

@@ -8,7 +8,7 @@ import pytest
 from idxopt.engines.port import AliasAction, Engine, LoadRow
 from idxopt.errors import SourceError
 from idxopt.sources import open_source, take_snapshot
-from tests.unit.builds.suite import BODY, fresh_name
+from tests.unit.builds.samples import BODY, fresh_name
 from tests.unit.sources.test_files import program
 
 
