@@ -1,4 +1,4 @@
-"""What an index held when readers moved to it, so that an application's writes since then can be counted (contract 8)."""
+"""What an index held when readers moved to it, so that writes made since then can be counted (contract 8)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from idxopt.hashing import text_digest
 
 @dataclass(frozen=True, slots=True)
 class SwitchRecord:
-    """The primary index of a build at its last switch. `checkpoints` by shard; `ledger` is the digest of the stored ledger.
+    """The primary index of a build at its last switch. `checkpoints` by shard; `ledger` is the digest of the stored
+    ledger.
 
     Equal checkpoints mean: nothing was written since.
     """
