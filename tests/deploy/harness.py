@@ -23,7 +23,9 @@ from idxopt.program.validate import program_from
 from idxopt.search import Searcher, SearchQuery
 from idxopt.sources.opening import open_source
 
-WORDS = "index shard replica segment merge query filter score analyzer token snapshot alias template node cluster".split()
+WORDS = (
+    "index shard replica segment merge query filter score analyzer token snapshot alias template node cluster".split()
+)
 
 
 def documents(n: int = 40) -> list[dict[str, Any]]:
@@ -31,8 +33,19 @@ def documents(n: int = 40) -> list[dict[str, Any]]:
     made = []
     for number in range(n):
         words = [WORDS[(number * step) % len(WORDS)] for step in (1, 2, 3, 5, 7)]
-        body = f"# Page {number}\n\nAbout {' '.join(words)} and refreshInterval{number % 7}.\n\n## First part\n\n{words[0]} {words[1]} twice {words[0]}.\n\n## Second part\n\n{words[2]} with {words[3]} under max_clause_count.\n"
-        made.append({"_id": f"doc-{number:03d}", "title": f"{words[0]} {words[4]} {number}", "text": body, "lang": "de" if number % 4 == 0 else "en"})
+        body = (
+            f"# Page {number}\n\nAbout {' '.join(words)} and refreshInterval{number % 7}.\n\n"
+            f"## First part\n\n{words[0]} {words[1]} twice {words[0]}.\n\n"
+            f"## Second part\n\n{words[2]} with {words[3]} under max_clause_count.\n"
+        )
+        made.append(
+            {
+                "_id": f"doc-{number:03d}",
+                "title": f"{words[0]} {words[4]} {number}",
+                "text": body,
+                "lang": "de" if number % 4 == 0 else "en",
+            }
+        )
     return made
 
 
@@ -49,7 +62,10 @@ def program(name: str = "handbook", *, views: int = 4, **changes: Any) -> Progra
         "content": {"steps": [split], "lexical": {"fields": {"title": text, "body": text}}},
         "titles": {"lexical": {"fields": {"title": {**text, "weight": 2.0}}}},
         "sections": {"steps": [{"op": "slice", "unit": "headings"}], "lexical": {"fields": {"body": text}}},
-        "leads": {"steps": [{"op": "enrich", "with": "lead", "words": 12, "into": "lead"}], "lexical": {"fields": {"lead": text}}},
+        "leads": {
+            "steps": [{"op": "enrich", "with": "lead", "words": 12, "into": "lead"}],
+            "lexical": {"fields": {"lead": text}},
+        },
     }
     value = {
         "schema": "idxopt/1",
@@ -70,7 +86,15 @@ def plan_of(reader: Reader, wanted: Program, **intent: Any) -> Plan:
     return make_plan(observe(reader, wanted.name), Intent(program=canonical(wanted), **intent), cluster="test")
 
 
-def put_live(engine: Engine, wanted: Program, data: Path, tmp_path: Path, *, intent: Mapping[str, Any] | None = None, **changes: Any) -> Applied:
+def put_live(
+    engine: Engine,
+    wanted: Program,
+    data: Path,
+    tmp_path: Path,
+    *,
+    intent: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Applied:
     """Plan and apply in one go."""
     plan = plan_of(engine, wanted, **(intent or {}))
     source = open_source(str(data), wanted, engine=engine)
@@ -82,9 +106,12 @@ def roll_back(engine: Engine, name: str, tmp_path: Path, *, to: str | None = Non
     return apply_plan(engine, plan, options(tmp_path, **changes))
 
 
-def answers(reader: Reader, name: str, queries: tuple[str, ...] = ("shard replica", "refresh interval", "merge")) -> list[Any]:
+def answers(
+    reader: Reader, name: str, queries: tuple[str, ...] = ("shard replica", "refresh interval", "merge")
+) -> list[Any]:
     """What a reader sees, down to the scores."""
     searcher = Searcher(reader, Resolver(reader, name, ttl=0.0))
     return [
-        [(hit.doc_id, hit.score, sorted(hit.legs)) for hit in searcher.search(SearchQuery(query, k=20)).hits] for query in queries
+        [(hit.doc_id, hit.score, sorted(hit.legs)) for hit in searcher.search(SearchQuery(query, k=20)).hits]
+        for query in queries
     ]

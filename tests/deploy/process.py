@@ -1,7 +1,9 @@
 """One apply in a process of its own, to be killed: `python -m tests.deploy.process JSON`.
 
-Keys: `url` or `folder`, `name`, `data`, `cache`, `generation` (text that the run is to change), and optionally `kill_at` (the n-th step of the
-disk after which the process kills itself), `trace` (a file for the list of those steps), `wait` (a file to wait for before the commit).
+Keys: `url` or `folder`, `name`, `data`, `cache`, `generation` (text that the run is to change), and optionally
+`kill_at` (the n-th step of the disk after which the process kills itself), `trace` (a file for the list of those
+steps), `wait` (a file to wait for
+before the commit).
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         self._thread.join(timeout=60)
 
@@ -39,7 +41,7 @@ class Watch:
         while not self._stop.wait(PAUSE_S):
             try:
                 found = self._look()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever a reader meets is a finding
                 found = f"{type(error).__name__}: {error}"
             self.looked += 1
             if found is not None:

@@ -23,9 +23,11 @@ def test_first_apply_serves_and_second_plan_is_empty(engine: Engine, name: str, 
     wanted = program(name)
     applied = put_live(engine, wanted, data, tmp_path, message="first")
     assert set(applied.rows) == set(wanted.views)
-    assert applied.rows["content"] == 40 and applied.rows["sections"] > 40
+    assert applied.rows["content"] == 40
+    assert applied.rows["sections"] > 40
     found = answers(engine, name)
-    assert all(found) and found[0][0][2]
+    assert all(found)
+    assert found[0][0][2]
     assert plan_of(engine, wanted).empty
     history = StateStore(engine).history(name)
     assert [(event.what, event.build, event.message) for event in history] == [("apply", applied.build, "first")]
@@ -75,9 +77,11 @@ def test_old_builds_are_collected_after_grace(engine: Engine, name: str, data: P
     first = put_live(engine, wanted, data, tmp_path)
     put_live(engine, wanted, data, tmp_path, intent={"rebuild": True})
     kept = put_live(engine, wanted, data, tmp_path, intent={"rebuild": True}, grace_s=600.0)
-    assert kept.collected == () and len(observe(engine, name).indices) == 3
+    assert kept.collected == ()
+    assert len(observe(engine, name).indices) == 3
     last = put_live(engine, wanted, data, tmp_path, intent={"rebuild": True})
-    assert len(last.collected) == 2 and len(observe(engine, name).indices) == 2
+    assert len(last.collected) == 2
+    assert len(observe(engine, name).indices) == 2
     assert first.build not in observe(engine, name).builds
 
 
@@ -99,21 +103,32 @@ def test_status_tells_drift_and_lag(engine: Engine, name: str, data: Path, tmp_p
     put_live(engine, wanted, data, tmp_path)
     source = open_source(str(data), wanted)
     status = read_status(engine, name, cluster="test", source=source)
-    assert status.live is not None and not status.drifted and not status.lag
+    assert status.live is not None
+    assert not status.drifted
+    assert not status.lag
     write_documents(data, documents(41))
     status = read_status(engine, name, cluster="test", source=source)
-    assert status.lag and not status.drifted
+    assert status.lag
+    assert not status.drifted
     assert {view.view: view.rows for view in status.views}["content"] == 40
 
 
 def test_destroy_removes_ours_only(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
     put_live(engine, program(name), data, tmp_path)
     foreign = f"{name}--notes"
-    engine.create_index(foreign, {"settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}}, "mappings": {"dynamic": False, "properties": {}}})
+    engine.create_index(
+        foreign,
+        {
+            "settings": {"index": {"number_of_shards": 1, "number_of_replicas": 0}},
+            "mappings": {"dynamic": False, "properties": {}},
+        },
+    )
     gone = destroy(engine, name, settings=options(tmp_path).lock)
     assert gone.foreign == (foreign,)
     observed = observe(engine, name)
-    assert set(observed.indices) == {foreign} and not observed.aliases and not observed.builds
+    assert set(observed.indices) == {foreign}
+    assert not observed.aliases
+    assert not observed.builds
     assert not [template for template in observed.templates if template.startswith(f"{name}--")]
     with pytest.raises(BuildError):
         destroy(engine, name, settings=options(tmp_path).lock)

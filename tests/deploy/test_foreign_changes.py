@@ -28,7 +28,9 @@ def index_of(engine: OpenSearchEngine, name: str, view: str) -> str:
 
 def mapping_changed(client: opensearchpy.OpenSearch, engine: OpenSearchEngine, name: str) -> None:
     index = index_of(engine, name, "leads")
-    client.indices.put_mapping(index=index, body={"properties": {"idxopt": {"properties": {"lead2": {"type": "keyword"}}}}})
+    client.indices.put_mapping(
+        index=index, body={"properties": {"idxopt": {"properties": {"lead2": {"type": "keyword"}}}}}
+    )
 
 
 def setting_changed(client: opensearchpy.OpenSearch, engine: OpenSearchEngine, name: str) -> None:
@@ -69,7 +71,10 @@ def template_deleted(client: opensearchpy.OpenSearch, engine: OpenSearchEngine, 
 
 def alias_moved(client: opensearchpy.OpenSearch, engine: OpenSearchEngine, name: str) -> None:
     old, new = index_of(engine, name, "titles"), index_of(engine, name, "sections")
-    actions = [{"remove": {"index": old, "alias": f"{name}--titles"}}, {"add": {"index": new, "alias": f"{name}--titles"}}]
+    actions = [
+        {"remove": {"index": old, "alias": f"{name}--titles"}},
+        {"add": {"index": new, "alias": f"{name}--titles"}},
+    ]
     client.indices.update_aliases(body={"actions": actions})
 
 
@@ -131,10 +136,15 @@ def test_plan_shows_exactly_that_and_apply_mends_it(
     assert (after.indices, after.aliases, after.pipelines) == (before.indices, before.aliases, before.pipelines)
 
     plan = plan_of(engine, wanted)
-    shown = {(item.kind, item.subject.split(" -> ")[0] if item.kind == "alias" else item.subject) for item in plan.changes}
-    assert len(shown) == 1 and all(item.foreign for item in plan.changes), plan.changes
+    shown = {
+        (item.kind, item.subject.split(" -> ")[0] if item.kind == "alias" else item.subject) for item in plan.changes
+    }
+    assert len(shown) == 1, plan.changes
+    assert all(item.foreign for item in plan.changes), plan.changes
     found_kind, found_subject = shown.pop()
-    assert found_kind == kind and subject in found_subject and found_subject.startswith(name)
+    assert found_kind == kind
+    assert subject in found_subject
+    assert found_subject.startswith(name)
 
     apply_plan(engine, plan, options(folder), source=source)
     assert plan_of(engine, wanted).empty

@@ -1,4 +1,7 @@
-"""`kill -9` at each rename and fsync of an apply on the embedded engine: the old build serves, the next apply finishes."""
+"""`kill -9` at each rename and fsync of an apply on the embedded engine:
+
+the old build serves, the next apply finishes.
+"""
 
 from __future__ import annotations
 

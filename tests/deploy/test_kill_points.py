@@ -1,7 +1,8 @@
-"""`kill -9` at each request of an apply (contract 7): the old build serves, readers notice nothing, the next apply finishes.
+"""`kill -9` at each request of an apply (contract 7): the old build serves, readers notice nothing, the next apply
+finishes.
 
-Outside CI's budget lies killing at every single request: `IDXOPT_TEST_ALL_KILL_POINTS=1` does that. Otherwise the first and the
-last request of each kind are taken, a kind being method and path without what differs from run to run.
+Outside CI's budget lies killing at every single request: `IDXOPT_TEST_ALL_KILL_POINTS=1` does that. Otherwise the
+first and the last request of each kind are taken, a kind being method and path without what differs from run to run.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def versioned(version: int) -> list[dict[str, Any]]:
 def run(task: dict[str, Any]) -> int:
     """One apply in a process; its exit status (-9 when it was killed)."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.deploy.process", json.dumps(task)], capture_output=True, text=True, timeout=TIMEOUT_S
+        [sys.executable, "-m", "tests.deploy.process", json.dumps(task)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
     )
     if done.returncode not in (0, -9):
         raise AssertionError(done.stderr)

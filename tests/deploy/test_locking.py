@@ -31,7 +31,8 @@ def test_second_apply_is_refused_at_once(engine: Engine, name: str, data: Path, 
         with pytest.raises(LockedError) as refused:
             put_live(engine, program(name, views=2), data, tmp_path)
         assert time.monotonic() - began < options(tmp_path).lock.ttl_s
-        assert held.id in refused.value.message and "idxopt unlock" in str(refused.value)
+        assert held.id in refused.value.message
+        assert "idxopt unlock" in str(refused.value)
     put_live(engine, program(name, views=2), data, tmp_path)
 
 
@@ -72,7 +73,9 @@ def test_stopped_holder_cannot_commit_after_it_wakes(opensearch_url: str, name: 
     manifests = Match(method="*", path="/.idxopt-builds/_*/manifest:*")
     with FaultProxy(opensearch_url, Hold(manifests, stop)) as proxy:
         task = {"url": proxy.url, "name": name, "data": str(data), "cache": str(tmp_path / "other")}
-        child = subprocess.Popen([sys.executable, "-m", "tests.deploy.process", json.dumps(task)], stderr=subprocess.PIPE)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.deploy.process", json.dumps(task)], stderr=subprocess.PIPE
+        )
         children.append(child)
         assert stopped.wait(60), [seen.key for seen in proxy.seen]
         write_documents(data, documents(30))
@@ -82,7 +85,8 @@ def test_stopped_holder_cannot_commit_after_it_wakes(opensearch_url: str, name: 
         proxy.rules.clear()
         os.kill(child.pid, signal.SIGCONT)
         _, error = child.communicate(timeout=60)
-    assert child.returncode != 0 and b"LockedError" in error, error.decode()
+    assert child.returncode != 0
+    assert b"LockedError" in error, error.decode()
     assert answers(engine, name) == new
     live = StateStore(engine).history(name)[-1]
     assert live.build == newer.build
@@ -96,7 +100,8 @@ def test_swallowed_reply_of_the_switch(opensearch_url: str, name: str, data: Pat
             engine = OpenSearchEngine.connect(proxy.url)
             put_live(engine, program(name), data, tmp_path, intent={"rebuild": True})
             assert drop.dropped == 1
-            assert plan_of(engine, program(name)).empty and all(answers(engine, name))
+            assert plan_of(engine, program(name)).empty
+            assert all(answers(engine, name))
             engine.close()
 
 

@@ -1,4 +1,4 @@
-"""What an index held when readers moved to it, so that writes made since then can be counted (contract 8)."""
+"""What an index held when readers moved to it: so an application's later writes can be counted (contract 8)."""
 
 from __future__ import annotations
 

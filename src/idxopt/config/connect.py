@@ -22,7 +22,11 @@ def connect(name: str, profile: Profile) -> Engine:
 
     assert profile.url is not None
     auth = profile.auth
-    user = read_secret(auth.user, f"{place}.auth.user") if auth.user and auth.user.startswith(("env:", "file:", "keyring:")) else auth.user
+    user = (
+        read_secret(auth.user, f"{place}.auth.user")
+        if auth.user and auth.user.startswith(("env:", "file:", "keyring:"))
+        else auth.user
+    )
     return OpenSearchEngine.connect(
         profile.url,
         user=user,

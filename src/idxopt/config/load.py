@@ -48,7 +48,9 @@ class Config:
             raise ConfigError(
                 f'there is no cluster "{wanted}"',
                 place=str(self.file) if self.file else FILE_NAME,
-                remedy=f'did you mean "{near[0]}"?' if near else f"known: {known}; add [clusters.{wanted}] to {FILE_NAME}",
+                remedy=f'did you mean "{near[0]}"?'
+                if near
+                else f"known: {known}; add [clusters.{wanted}] to {FILE_NAME}",
             )
         return wanted, self.clusters[wanted]
 
@@ -84,7 +86,13 @@ def load_config(path: str | None = None, *, cluster: str | None = None, folder: 
     default = cluster or variable or str(data.get("default", LOCAL))
     origins = {
         "config": f"{file} ({origin})" if file else "none found",
-        "cluster": "option --cluster" if cluster else "IDXOPT_CLUSTER" if variable else "default of the file" if "default" in data else "default",
+        "cluster": "option --cluster"
+        if cluster
+        else "IDXOPT_CLUSTER"
+        if variable
+        else "default of the file"
+        if "default" in data
+        else "default",
         "cache": "IDXOPT_CACHE_DIR" if os.environ.get("IDXOPT_CACHE_DIR") else "default",
     }
     return Config(file, default, clusters, origins, unknown_variables(os.environ))
@@ -112,7 +120,9 @@ def _read(file: Path) -> dict[str, Any]:
         raise ConfigError(f"is not valid TOML: {error}", place=str(file), remedy="correct that line") from error
     unknown = sorted(data.keys() - {"default", "clusters"})
     if unknown:
-        raise ConfigError(f"unknown key {unknown[0]}", place=str(file), remedy="the file knows `default` and [clusters.NAME]")
+        raise ConfigError(
+            f"unknown key {unknown[0]}", place=str(file), remedy="the file knows `default` and [clusters.NAME]"
+        )
     return data
 
 
@@ -130,12 +140,20 @@ def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path)
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
-        near = difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1) if first["type"] == "extra_forbidden" else []
-        message = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"]).removeprefix("Value error, ")
+        near = (
+            difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1)
+            if first["type"] == "extra_forbidden"
+            else []
+        )
+        message = (
+            "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"]).removeprefix("Value error, ")
+        )
         raise ConfigError(
             message,
             place=f"{place}.{path}" if path else place,
-            remedy=f"did you mean {near[0]}?" if near else "correct it; `idxopt doctor` shows every value with its origin",
+            remedy=f"did you mean {near[0]}?"
+            if near
+            else "correct it; `idxopt doctor` shows every value with its origin",
         ) from None
     if profile.folder is not None:
         profile = profile.model_copy(update={"folder": str(base / Path(profile.folder).expanduser())})

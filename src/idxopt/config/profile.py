@@ -32,8 +32,9 @@ class Auth(BaseModel):
 class Profile(BaseModel):
     """A named place to build.
 
-    `ttl_s`, `heartbeat_s`: the lock's time to live and heartbeat (contract 7). `keep`: old builds kept beside the live one. `grace_s`: how
-    long an old index stays after readers moved. `source`: where the documents come from when the command names none.
+    `ttl_s`, `heartbeat_s`: the lock's time to live and heartbeat (contract 7). `keep`: old builds kept beside the live
+    one. `grace_s`: how long an old index stays after readers moved. `source`: where the documents come from when the
+    command names none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -12,13 +12,16 @@ KINDS = ("env", "file", "keyring")
 
 
 def check_reference(reference: str, place: str) -> str:
-    """The reference itself, unread. Raises ConfigError for anything that is not a reference; the value is not repeated."""
+    """The reference itself, unread.
+
+    Raises ConfigError for anything that is not a reference; the value is not repeated.
+    """
     kind, _, rest = reference.partition(":")
     if kind not in KINDS or not rest:
         raise ConfigError(
             "is not a secret reference",
             place=place,
-            remedy="write env:NAME, file:PATH or keyring:SERVICE/USER; a secret itself never stands in a file or option",
+            remedy="write env:NAME, file:PATH or keyring:SERVICE/USER; a secret itself never stands here",
         )
     return reference
 
@@ -36,7 +39,9 @@ def read_secret(reference: str, place: str) -> str:
             return Path(rest).expanduser().read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
-                f"the secret file {rest} cannot be read ({type(error).__name__})", place=place, remedy="check its path and rights"
+                f"the secret file {rest} cannot be read ({type(error).__name__})",
+                place=place,
+                remedy="check its path and rights",
             ) from None
     return _keyring(rest, place)
 
@@ -46,7 +51,9 @@ def _keyring(rest: str, place: str) -> str:
     try:
         keyring = importlib.import_module("keyring")
     except ImportError:
-        raise ConfigError("the package keyring is not installed", place=place, remedy="pip install keyring, or use env: or file:") from None
+        raise ConfigError(
+            "the package keyring is not installed", place=place, remedy="pip install keyring, or use env: or file:"
+        ) from None
     value = keyring.get_password(service, user)
     if not value:
         raise ConfigError(f"the keyring has no entry {rest}", place=place, remedy=f"keyring set {service} {user}")

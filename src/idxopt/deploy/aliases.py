@@ -22,7 +22,10 @@ class ViewIndex:
 
 
 def wanted(name: str, primary: str, build: str, views: Mapping[str, ViewIndex]) -> dict[AliasKey, dict[str, Any]]:
-    """The aliases that readers of a live build need. All but `{name}` are hidden, so that wildcards do not meet them."""
+    """The aliases that readers of a live build need.
+
+    All but `{name}` are hidden, so that wildcards do not meet them.
+    """
     aliases: dict[AliasKey, dict[str, Any]] = {}
     for view, place in views.items():
         if view == primary:
@@ -38,12 +41,12 @@ def wanted(name: str, primary: str, build: str, views: Mapping[str, ViewIndex]) 
 
 def present(aliases: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[AliasKey, dict[str, Any]]:
     """What the engine has, in the shape of `wanted`."""
-    return {
-        (alias, index): dict(options) for alias, indices in aliases.items() for index, options in indices.items()
-    }
+    return {(alias, index): dict(options) for alias, indices in aliases.items() for index, options in indices.items()}
 
 
-def differences(now: Mapping[AliasKey, Mapping[str, Any]], then: Mapping[AliasKey, Mapping[str, Any]]) -> list[AliasKey]:
+def differences(
+    now: Mapping[AliasKey, Mapping[str, Any]], then: Mapping[AliasKey, Mapping[str, Any]]
+) -> list[AliasKey]:
     """The (alias, index) pairs that are missing, too many, or have other options."""
     return sorted(key for key in now.keys() | then.keys() if not _same(now.get(key), then.get(key)))
 
@@ -52,9 +55,7 @@ def switch_actions(
     now: Mapping[AliasKey, Mapping[str, Any]], then: Mapping[AliasKey, Mapping[str, Any]]
 ) -> list[AliasAction]:
     """Removes (each must exist: compare-and-swap), then adds. A pair whose options alone differ is added again."""
-    actions = [
-        AliasAction("remove", index, alias) for alias, index in sorted(now) if (alias, index) not in then
-    ]
+    actions = [AliasAction("remove", index, alias) for alias, index in sorted(now) if (alias, index) not in then]
     for (alias, index), options in sorted(then.items()):
         if not _same(now.get((alias, index)), options):
             actions.append(AliasAction("add", index, alias, options))

@@ -1,4 +1,8 @@
-"""Apply: walks the steps of a plan under the lock (contract 7). Killed at any point, the old build serves and apply again finishes."""
+"""Apply:
+
+walks the steps of a plan under the lock (contract 7). Killed at any point, the old build serves and apply again
+finishes.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +47,9 @@ def apply_plan(
 ) -> Applied:
     """Does what the plan shows, or refuses before its first write.
 
-    `source` is needed when the plan builds an index. Raises StalePlanError (something that the plan names moved), LockedError,
-    GateRefused (the old build still serves), and engine errors; running it again goes on where it stopped.
+    `source` is needed when the plan builds an index. Raises StalePlanError (something that the plan names moved),
+    LockedError, GateRefused (the old build still serves), and engine errors; running it again goes on where it
+    stopped.
     """
     started = time.monotonic()
     if plan.empty:
@@ -93,7 +98,7 @@ class _Run:
         manifest = self._manifest(loaded, report)
         self._commit(manifest, loaded)
         warnings = list(self._after_commit(manifest))
-        collected = self._collect(manifest, warnings)
+        collected = self._collect(warnings)
         return Applied(
             build=manifest.build,
             previous=plan.live or None,
@@ -175,7 +180,9 @@ class _Run:
         if self._same_build():
             assert self.observed.live is not None
             return self.observed.live
-        return new_manifest(self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, report, self.store.now())
+        return new_manifest(
+            self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, report, self.store.now()
+        )
 
     def _same_build(self) -> bool:
         return any(isinstance(step, Switch) and step.build and step.build == self.plan.live for step in self.plan.steps)
@@ -184,7 +191,9 @@ class _Run:
         """The build that a rollback goes to; all its indices must still be what was recorded."""
         manifest = self.observed.builds.get(self.plan.target)
         if manifest is None:
-            raise BuildError(f"there is no build {self.plan.target}", place=self.plan.name, remedy="see `idxopt history`")
+            raise BuildError(
+                f"there is no build {self.plan.target}", place=self.plan.name, remedy="see `idxopt history`"
+            )
         for view in manifest.views.values():
             state = self.observed.indices.get(view.index)
             if state is None or state.uuid != view.uuid:
@@ -215,7 +224,8 @@ class _Run:
         self.lock.check()
         self.progress.stage("switch")
         views = {
-            view: aliases.ViewIndex(built.index, self._many_rows(manifest, view)) for view, built in manifest.views.items()
+            view: aliases.ViewIndex(built.index, self._many_rows(manifest, view))
+            for view, built in manifest.views.items()
         }
         then = aliases.wanted(self.plan.name, manifest.primary, manifest.build, views)
         switch(self.engine, self.plan.name, present_in_namespace(now_observed), then, self.lock)
@@ -258,12 +268,21 @@ class _Run:
     def _finish_without_switch(self, loaded: Loaded) -> Applied:
         """Repairs in place, or `--view`: what was built is recorded, so that the next plan can use it."""
         if loaded.rows:
-            manifest = new_manifest(self.observed, self.lowered, loaded, self.plan, self.options, self.lock.record.who, None, self.store.now())
+            manifest = new_manifest(
+                self.observed,
+                self.lowered,
+                loaded,
+                self.plan,
+                self.options,
+                self.lock.record.who,
+                None,
+                self.store.now(),
+            )
             self.store.put_manifest(manifest)
             self._tell(BUILT, manifest, previous=None)
         return Applied(build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows)
 
-    def _collect(self, manifest: Manifest, warnings: list[str]) -> tuple[str, ...]:
+    def _collect(self, warnings: list[str]) -> tuple[str, ...]:
         self.progress.stage("collect")
         try:
             observed = observe(self.engine, self.plan.name)

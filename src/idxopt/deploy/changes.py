@@ -43,7 +43,8 @@ class ProgramChange(Data):
 class Change(Data):
     """One thing on the engine that an apply would make, change or replace.
 
-    `kind` says what `subject` names: index, alias, template, pipeline, setting, meta, build. `foreign`: somebody else caused it.
+    `kind` says what `subject` names: index, alias, template, pipeline, setting, meta, build. `foreign`: somebody else
+    caused it.
     """
 
     symbol: Symbol
@@ -105,7 +106,9 @@ def _differences(path: tuple[str | int, ...], old: Any, new: Any) -> Iterator[tu
         yield path, old, new
 
 
-def _list_differences(path: tuple[str | int, ...], old: list[Any], new: list[Any]) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
+def _list_differences(
+    path: tuple[str | int, ...], old: list[Any], new: list[Any]
+) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
     before = [canonical_json(item) for item in old]
     after = [canonical_json(item) for item in new]
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():

@@ -1,4 +1,7 @@
-"""Collecting old builds: by reference count over the kept ones, after a grace time, and only what is ours (contract 5)."""
+"""Collecting old builds:
+
+by reference count over the kept ones, after a grace time, and only what is ours (contract 5).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,11 @@ def find_garbage(
     """Everything of this name that no kept build, no alias and no current program (`wanted` indices) needs."""
     assert observed.live is not None
     kept = set(kept_builds(observed.history, observed.live.build, keep))
-    old = {id: build for id, build in observed.builds.items() if id not in kept and _past_grace(observed.history, build, grace_s, now)}
+    old = {
+        id: build
+        for id, build in observed.builds.items()
+        if id not in kept and _past_grace(observed.history, build, grace_s, now)
+    }
     referenced = set(wanted) | {
         view.index for id, build in observed.builds.items() if id not in old for view in build.views.values()
     }
@@ -70,7 +77,9 @@ def find_garbage(
     return Garbage(tuple(old), indices, pipelines, templates)
 
 
-def collect(engine: Engine, store: StateWriter, name: str, garbage: Garbage, kept: Mapping[str, Manifest]) -> tuple[str, ...]:
+def collect(
+    engine: Engine, store: StateWriter, name: str, garbage: Garbage, kept: Mapping[str, Manifest]
+) -> tuple[str, ...]:
     """Deletes it: indices before the pipelines that they name, records last, so that a killed run can be repeated."""
     for index, uuid in garbage.indices:
         engine.delete_index(index, uuid)

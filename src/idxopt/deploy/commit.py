@@ -33,8 +33,8 @@ def switch(
 ) -> None:
     """Moves all aliases from `now` to `then`, together with the removal of the lock's fence, in one request.
 
-    A reply that never came is looked into: the aliases say whether it happened. Raises LockedError when another run took over,
-    StalePlanError when an alias moved meanwhile; in both cases nothing has moved.
+    A reply that never came is looked into: the aliases say whether it happened. Raises LockedError when another run
+    took over, StalePlanError when an alias moved meanwhile; in both cases nothing has moved.
     """
     actions = [*aliases.switch_actions(now, then), lock.fence_removal()]
     for attempt in range(_TRIES):

@@ -30,7 +30,11 @@ def examine(reader: Reader) -> list[Check]:
         Check("engine", "ok", f"{capabilities.engine} {capabilities.version}, cluster {capabilities.cluster_uuid}"),
         Check("nodes", "ok", "unknown" if capabilities.nodes is None else str(capabilities.nodes)),
         Check("plugins", "ok", ", ".join(sorted(capabilities.plugins)) or "none"),
-        Check("scores", "ok", "BM25 carries the factor k1 + 1" if capabilities.bm25_factor else "BM25 without the factor k1 + 1"),
+        Check(
+            "scores",
+            "ok",
+            "BM25 carries the factor k1 + 1" if capabilities.bm25_factor else "BM25 without the factor k1 + 1",
+        ),
         Check(
             "limits",
             "ok",
@@ -41,7 +45,9 @@ def examine(reader: Reader) -> list[Check]:
     checks += [Check("probe", "warning", note) for note in capabilities.notes]
     checks += [_tried("aliases", lambda: reader.aliases("*"), "the user needs indices:admin/aliases/get")]
     checks += [_tried("templates", reader.templates, "the user needs indices:admin/index_template/get")]
-    checks += [_tried("pipelines", lambda: reader.list_pipelines("*"), "the user needs cluster:admin/ingest/pipeline/get")]
+    checks += [
+        _tried("pipelines", lambda: reader.list_pipelines("*"), "the user needs cluster:admin/ingest/pipeline/get")
+    ]
     checks += [_tried("state", lambda: StateStore(reader).names(), f"the user needs to read {names.BUILDS_INDEX}")]
     return checks
 

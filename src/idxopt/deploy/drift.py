@@ -1,7 +1,7 @@
 """How a served index differs from what was compiled, and the step that mends each difference. Pure.
 
-Only what we emitted counts: settings, fields and aliases that somebody added outside our namespace are listed as notes and
-are no change.
+Only what we emitted counts: settings, fields and aliases that somebody added outside our namespace are listed as notes
+and are no change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _OWN_FIELDS = "mappings.properties.idxopt."
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Differences of an existing index. `mapping`: the first of the mapping (it cannot be changed back), None when equal.
+    """Differences of an existing index. `mapping`: the first of the mapping (it cannot be changed back), None when
+    equal.
 
     `settings`: those to set back. `meta`: our mark is missing or changed. `notes`: what others added.
     """
@@ -81,7 +82,9 @@ def index_drift(state: IndexState, view: CompiledView) -> Drift:
     """The same, for one index. Its aliases are compared with those of the whole build, not here."""
     found = compare_effective(view.index_body, state, served=view.served_settings, aliases=list(state.aliases))
     mapping = [item for item in found if _is_mapping(item)]
-    notes = [f"{view.index}: {item.path} was added by somebody and is left as it is" for item in found if _is_note(item)]
+    notes = [
+        f"{view.index}: {item.path} was added by somebody and is left as it is" for item in found if _is_note(item)
+    ]
     return Drift(
         mapping=str(mapping[0]).removeprefix("mappings.properties.") if mapping else None,
         settings=tuple(item for item in found if item.path.startswith("settings.") and not item.added),

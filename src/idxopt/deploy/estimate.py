@@ -18,7 +18,10 @@ SAMPLED = 1_000
 LOAD_BYTES_PER_SECOND = 4_000_000
 """What a small node indexes on one core; a guess that errs on the slow side."""
 INDEX_FACTOR = 1.4
-"""Index bytes a byte of stored rows: postings and doc values beside the compressed source. Between .9 and 1.8 on real collections."""
+"""Index bytes a byte of stored rows:
+
+postings and doc values beside the compressed source. Between .9 and 1.8 on real collections.
+"""
 
 
 def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
@@ -26,11 +29,15 @@ def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
     views = [step.view for step in plan.builds]
     if not views:
         return plan
-    return plan.model_copy(update={"estimate": estimate(program, views, source, plan.intent.layout.shards), "source": source.place})
+    return plan.model_copy(
+        update={"estimate": estimate(program, views, source, plan.intent.layout.shards), "source": source.place}
+    )
 
 
 def estimate(program: Program, views: Sequence[str], source: Source, shards: int) -> Estimate:
-    """Transforms the first documents of the source and scales up by documents, or by bytes where their number is unknown."""
+    """Transforms the first documents of the source and scales up by documents, or by bytes where their number is
+    unknown.
+    """
     sample = source.sample(SAMPLED)
     began = time.perf_counter()
     rows, size = _transformed(program, views, sample)

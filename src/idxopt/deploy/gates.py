@@ -1,4 +1,7 @@
-"""Gates: what must hold before readers move. Each returns the reasons why it does not; the old build serves on meanwhile."""
+"""Gates:
+
+what must hold before readers move. Each returns the reasons why it does not; the old build serves on meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,9 @@ def effective_gate(reader: Reader, compiled: Compiled, built: Sequence[str]) -> 
 def sample_gate(
     reader: Reader, program: Program, tables: Tables, views: Mapping[str, CompiledView], sample: Sequence[Document]
 ) -> list[str]:
-    """Sampled documents, transformed anew, must equal what is stored, and what the view's ingest pipeline makes of them."""
+    """Sampled documents, transformed anew, must equal what is stored, and what the view's ingest pipeline makes of
+    them.
+    """
     reasons = []
     for view, compiled in views.items():
         interpreter = Interpreter(program, view, tables)
@@ -76,7 +81,8 @@ def _pipeline(
 ) -> list[str]:
     assert view.pipeline is not None
     made = reader.simulate_pipeline(
-        view.pipeline, [{"_index": view.index, "_id": document.id, "_source": dict(document.source)} for document in sample]
+        view.pipeline,
+        [{"_index": view.index, "_id": document.id, "_source": dict(document.source)} for document in sample],
     )
     return [
         f"{view.pipeline_name}: the pipeline makes another document of {document.id} than the program"
@@ -90,14 +96,17 @@ def _incomplete(source: Mapping[str, object]) -> bool:
     return isinstance(own, Mapping) and bool(own.get("incomplete"))
 
 
-def quality_gate(reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: QualityGate) -> tuple[QualityReport, list[str]]:
+def quality_gate(
+    reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: QualityGate
+) -> tuple[QualityReport, list[str]]:
     """Judged queries against the new build, and against the live one for non-inferiority."""
     metrics = _metrics(gate)
     report = QualityReport(
-        evaluate_build(reader, new, gate, metrics), evaluate_build(reader, live, gate, metrics) if live is not None else None
+        evaluate_build(reader, new, gate, metrics),
+        evaluate_build(reader, live, gate, metrics) if live is not None else None,
     )
     reasons = [
-        f"{requirement.metric} is {report.new.mean(requirement.metric):.4f} (n = {report.new.n}), {requirement} is required"
+        f"{requirement} is required, the mean is {report.new.mean(requirement.metric):.4f} (n = {report.new.n})"
         for requirement in gate.requirements
         if not requirement.met(report.new)
     ]
@@ -106,8 +115,8 @@ def quality_gate(reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: Q
         if verdict.outcome == "failed" or (verdict.outcome == "undecided" and not gate.accept_undecided):
             bound = "unknown" if verdict.lower is None else f"{verdict.lower:+.4f}"
             reasons.append(
-                f"{verdict.metric} new - live is {verdict.difference:+.4f}, one-sided 95% lower bound {bound} (n = {verdict.n}); "
-                f"at least -{verdict.margin:g} is wanted: {verdict.outcome}"
+                f"{verdict.metric} new - live is {verdict.difference:+.4f}, "
+                f"one-sided 95% lower bound {bound} (n = {verdict.n}); at least -{verdict.margin:g} is wanted: {verdict.outcome}"
             )
     return report, reasons
 

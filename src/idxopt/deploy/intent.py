@@ -23,8 +23,8 @@ class Layout(Data):
 class Intent(Data):
     """A program and what the command line says about putting it live.
 
-    `rebuild`: new physical indices even where nothing changed. `only`: build these views alone and do not switch unless all others
-    are there. `take_over`: the foreign index whose alias `{name}` we may take.
+    `rebuild`: new physical indices even where nothing changed. `only`: build these views alone and do not switch
+    unless all others are there. `take_over`: the foreign index whose alias `{name}` we may take.
     """
 
     program: dict[str, Any]
@@ -56,7 +56,8 @@ class Lag(Data):
 class Plan(Data):
     """Everything that apply needs to do what was shown, and nothing secret.
 
-    `marks` are the fingerprints of all that the plan names; apply refuses when one of them moved. `generations` by view.
+    `marks` are the fingerprints of all that the plan names; apply refuses when one of them moved. `generations` by
+    view.
     """
 
     schema_: Literal["idxopt-plan/1"] = Field(default="idxopt-plan/1", alias="schema")

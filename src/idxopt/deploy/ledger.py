@@ -82,7 +82,10 @@ NO_WRITES = Writes(0, 0, 0)
 
 
 class WriteReader:
-    """One pass over an index against its ledger: iterate for the inserted and updated documents, then ask for the rest."""
+    """One pass over an index against its ledger:
+
+    iterate for the inserted and updated documents, then ask for the rest.
+    """
 
     def __init__(self, reader: Reader, index: str, ledger: Ledger) -> None:
         self._reader = reader

@@ -1,4 +1,7 @@
-"""Building physical indices: one snapshot of the source, one set of frozen tables, then each view created, loaded, verified."""
+"""Building physical indices:
+
+one snapshot of the source, one set of frozen tables, then each view created, loaded, verified.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ START_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was built: (uuid, rows) by view. `ledger` of the primary index where it was built. `reasons`: why a gate must refuse."""
+    """What was built:
+
+    (uuid, rows) by view. `ledger` of the primary index where it was built. `reasons`: why a gate must refuse.
+    """
 
     views: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     snapshot: SourceSnapshot | None = None
@@ -239,7 +245,9 @@ def _source_of(observed: Observed, views: Mapping[str, ViewBuild]) -> SourceSnap
     for manifest in reversed(list(observed.builds.values())):
         if indices & {view.index for view in manifest.views.values()}:
             return manifest.source
-    raise BuildError("no recorded build says where the documents came from", place=observed.name, remedy="apply with --rebuild")
+    raise BuildError(
+        "no recorded build says where the documents came from", place=observed.name, remedy="apply with --rebuild"
+    )
 
 
 def _record(snapshot: Snapshot) -> SourceSnapshot:

@@ -14,7 +14,6 @@ from idxopt.engines.port import Capabilities, IndexState, Reader, Template
 from idxopt.errors import BuildError
 from idxopt.hashing import digest
 
-
 BUILT = "build"
 """The history event of a build made with `--view`, which readers have not used yet."""
 
@@ -45,15 +44,18 @@ class Observed:
         return frozenset(told | ({self.live.build} if self.live else set()))
 
     def owned(self, index: str) -> bool:
-        """True when the index exists and is ours: marked under its real name (a clone copies the mark), or recorded with its uuid."""
+        """True when the index exists and is ours:
+
+        marked under its real name (a clone copies the mark), or recorded with its uuid.
+        """
         state = self.indices.get(index)
         return state is not None and (names.owned(state) or self.recorded(index) is not None)
 
     def recorded(self, index: str) -> ViewBuild | None:
         """The record of this index with this uuid in a finished build: it was loaded whole, verified, and used.
 
-        A build that was recorded but never went live (its apply was killed in between) does not count: the documents may have
-        changed since, so the next apply takes its indices up like any unfinished one.
+        A build that was recorded but never went live (its apply was killed in between) does not count: the documents
+        may have changed since, so the next apply takes its indices up like any unfinished one.
         """
         state = self.indices.get(index)
         for build in self.builds.values():
@@ -69,7 +71,10 @@ class Observed:
 
 
 def observe(reader: Reader, name: str) -> Observed:
-    """Reads it all. Raises BuildError when the marker aliases contradict each other or name a build that is not recorded."""
+    """Reads it all.
+
+    Raises BuildError when the marker aliases contradict each other or name a build that is not recorded.
+    """
     store = StateStore(reader)
     aliases = {**reader.aliases(name), **reader.aliases(f"{name}--*")}
     builds = {manifest.build: manifest for manifest in store.manifests(name)}
@@ -97,7 +102,7 @@ def live_manifest(
         raise BuildError(
             f"several builds are marked as live: {', '.join(known)}",
             place=name,
-            remedy=f"remove the wrong `{names.marker_alias(name, '')}*` alias; `idxopt history` shows which build was applied last",
+            remedy=f"remove the wrong `{names.marker_alias(name, '')}*` alias; `idxopt history` shows the last apply",
         )
     if marked and not known:
         raise BuildError(

@@ -17,8 +17,9 @@ from idxopt.evaluation.judgments import JudgedQueries
 class QualityGate:
     """Judged queries that the new build must answer well enough before readers move.
 
-    `requirements`: minimum means (`nDCG@10>=.4`). `metric`, `margin`: non-inferiority to the live build: passed when the one-sided 95% lower
-    bound of new - live is at least -margin. `accept_undecided`: go on when the interval allows both.
+    `requirements`: minimum means (`nDCG@10>=.4`). `metric`, `margin`: non-inferiority to the live build: passed when
+    the one-sided 95% lower bound of new - live is at least -margin. `accept_undecided`: go on when the interval allows
+    both.
     """
 
     judged: JudgedQueries
@@ -51,7 +52,7 @@ class ApplyOptions:
     """Settings of one apply; times in seconds. `cache`: folder for journals and snapshots."""
 
     cache: Path
-    lock: LockSettings = LockSettings()
+    lock: LockSettings = field(default_factory=LockSettings)
     workers: int = 2
     keep: int = 1
     grace_s: float = 600.0

@@ -1,4 +1,7 @@
-"""Planning: what would have to change so that a program is live. Read-only and pure over what was observed (contract 6)."""
+"""Planning:
+
+what would have to change so that a program is live. Read-only and pure over what was observed (contract 6).
+"""
 
 from __future__ import annotations
 
@@ -179,7 +182,7 @@ def _public_name(observed: Observed, intent: Intent, draft: _Draft) -> None:
         raise BuildError(
             "an index (not an alias) has the public name of the program",
             place=observed.name,
-            remedy="give the program another name, or put the index behind an alias first; taking over a concrete index comes later",
+            remedy="give the program another name, or put that index behind an alias first",
         )
     holders = [index for index in observed.aliases.get(observed.name, {}) if not observed.owned(index)]
     if not holders:
@@ -188,11 +191,13 @@ def _public_name(observed: Observed, intent: Intent, draft: _Draft) -> None:
         raise BuildError(
             f"the alias is in use for {', '.join(sorted(holders))}, which idxopt did not make",
             place=observed.name,
-            remedy=f"`--take-over {sorted(holders)[0]}` moves the alias to the new build (the index itself stays untouched)"
+            remedy=f"`--take-over {min(holders)}` moves the alias to the new build (the index itself stays untouched)"
             if len(holders) == 1
             else "leave the alias on one index, or give the program another name",
         )
-    draft.notes.append(f"! alias {observed.name} is taken over from {intent.take_over}; that index itself is not changed")
+    draft.notes.append(
+        f"! alias {observed.name} is taken over from {intent.take_over}; that index itself is not changed"
+    )
 
 
 def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: _Draft) -> None:
@@ -202,7 +207,9 @@ def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: 
     _plan_pipeline(observed, view, draft, reused)
     if view.index in observed.indices and not observed.owned(view.index):
         raise BuildError(
-            "an index of that name exists and is not ours", place=view.index, remedy="delete or rename that index, then plan again"
+            "an index of that name exists and is not ours",
+            place=view.index,
+            remedy="delete or rename that index, then plan again",
         )
     if observed.recorded(view.index) is None:
         _plan_build(observed, lowered, view, draft)
@@ -219,7 +226,11 @@ def _plan_build(observed: Observed, lowered: Lowered, view: CompiledView, draft:
     if view.view in lowered.damaged:
         why = f"the mapping of the live index was changed ({lowered.damaged[view.view]})"
     elif serving is not None and serving.index == view.index:
-        why = "the live index was deleted" if view.index not in observed.indices else "the live index was replaced by another"
+        why = (
+            "the live index was deleted"
+            if view.index not in observed.indices
+            else "the live index was replaced by another"
+        )
     else:
         foreign = False
         why = "first build" if observed.live is None else "new view" if serving is None else "stored rows change"
@@ -261,8 +272,14 @@ def _plan_template(observed: Observed, view: CompiledView, draft: _Draft, reused
         what = "restore" if found is not None else "put back"
         draft.add(
             Change(
-                symbol="~", kind="template", subject=view.template_name, view=view.view, what=what,
-                cost=Cost.UPDATE_IN_PLACE, why=wanted.why(found), foreign=True,
+                symbol="~",
+                kind="template",
+                subject=view.template_name,
+                view=view.view,
+                what=what,
+                cost=Cost.UPDATE_IN_PLACE,
+                why=wanted.why(found),
+                foreign=True,
             ),
             step,
         )
@@ -281,8 +298,14 @@ def _plan_pipeline(observed: Observed, view: CompiledView, draft: _Draft, reused
         why = "its body was changed" if found is not None else "it was deleted: every write through the alias fails"
         draft.add(
             Change(
-                symbol="~", kind="pipeline", subject=view.pipeline_name, view=view.view, what="restore",
-                cost=Cost.UPDATE_IN_PLACE, why=why, foreign=True,
+                symbol="~",
+                kind="pipeline",
+                subject=view.pipeline_name,
+                view=view.view,
+                what="restore",
+                cost=Cost.UPDATE_IN_PLACE,
+                why=why,
+                foreign=True,
             ),
             step,
         )
@@ -294,8 +317,11 @@ def _plan_switch(observed: Observed, lowered: Lowered, draft: _Draft) -> None:
     """The commit: repairs of single aliases while the build stays, or the switch to a new build."""
     live, compiled = observed.live, lowered.compiled
     building = any(isinstance(step, BuildIndex) for step in draft.steps)
-    same = live is not None and not building and live.program_hash == compiled.program_hash and all(
-        live.generations.get(view) == generation for view, generation in lowered.generations.items()
+    same = (
+        live is not None
+        and not building
+        and live.program_hash == compiled.program_hash
+        and all(live.generations.get(view) == generation for view, generation in lowered.generations.items())
     )
     build = live.build if live is not None and same else NEW_BUILD
     views = {view: aliases.ViewIndex(item.index, item.many_rows) for view, item in compiled.views.items()}
@@ -303,11 +329,22 @@ def _plan_switch(observed: Observed, lowered: Lowered, draft: _Draft) -> None:
     now = aliases.present(observed.aliases)
     if same:
         for alias, index in aliases.differences(now, then):
-            why = "missing" if (alias, index) not in now else "moved or added by somebody" if (alias, index) not in then else "changed"
+            why = (
+                "missing"
+                if (alias, index) not in now
+                else "moved or added by somebody"
+                if (alias, index) not in then
+                else "changed"
+            )
             draft.add(
                 Change(
-                    symbol="~", kind="alias", subject=f"{alias} -> {index}", what="restore", cost=Cost.UPDATE_IN_PLACE,
-                    why=why, foreign=True,
+                    symbol="~",
+                    kind="alias",
+                    subject=f"{alias} -> {index}",
+                    what="restore",
+                    cost=Cost.UPDATE_IN_PLACE,
+                    why=why,
+                    foreign=True,
                 ),
                 Switch(build=build),
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from idxopt.builds import names
 from idxopt.compiler.curl import Request
+from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.commit import present_in_namespace
 from idxopt.deploy.intent import Plan
@@ -18,11 +19,14 @@ from idxopt.engines.port import AliasAction
 
 
 def requests(observed: Observed, plan: Plan) -> list[Request]:
-    """In order, without the lock, the records and the rows themselves. The id of a build that does not exist yet is zeros."""
+    """In order, without the lock, the records and the rows themselves.
+
+    The id of a build that does not exist yet is zeros.
+    """
     lowered = compile_plan(observed, plan)
     made: list[Request] = []
     for step in plan.steps:
-        made += _requests(observed, plan, lowered.compiled.views, step)
+        made += _requests(observed, lowered.compiled.views, step)
     for build in plan.builds:
         view = lowered.compiled.views[build.view]
         made.append(Request("POST", (view.index, "_refresh")))
@@ -32,7 +36,7 @@ def requests(observed: Observed, plan: Plan) -> list[Request]:
     return made
 
 
-def _requests(observed: Observed, plan: Plan, views: Any, step: Step) -> list[Request]:
+def _requests(observed: Observed, views: Mapping[str, CompiledView], step: Step) -> list[Request]:
     match step:
         case PutTemplate(view=view, name=name):
             return [Request("PUT", ("_index_template", name), wanted_template(observed, views[view]).body)]

@@ -34,19 +34,25 @@ def once_live(history: Sequence[Event]) -> list[str]:
 def whole(observed: Observed, build: Manifest) -> bool:
     """True when every physical index of the build is still the one that was recorded."""
     return all(
-        (state := observed.indices.get(view.index)) is not None and state.uuid == view.uuid for view in build.views.values()
+        (state := observed.indices.get(view.index)) is not None and state.uuid == view.uuid
+        for view in build.views.values()
     )
 
 
 def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) -> Plan:
-    """The plan that makes an earlier build live again. Raises BuildError when there is none, or it is no longer whole."""
+    """The plan that makes an earlier build live again.
+
+    Raises BuildError when there is none, or it is no longer whole.
+    """
     live = observed.live
     if live is None:
         raise BuildError("there is no live build to go back from", place=observed.name, remedy="see `idxopt status`")
     chosen = to or previous_build(observed, live)
     if chosen is None:
         raise BuildError(
-            "no earlier build is kept", place=observed.name, remedy="apply the earlier program again; --keep sets how many stay"
+            "no earlier build is kept",
+            place=observed.name,
+            remedy="apply the earlier program again; --keep sets how many stay",
         )
     target = observed.builds.get(chosen)
     if target is None or not whole(observed, target):

@@ -96,7 +96,11 @@ def data_lag(live: Manifest | None, source: Source | None) -> tuple[Lag, ...]:
         return (Lag(what=f"the live build was made from {live.source.place}, this is {source.place}"),)
     if source.marks() == live.source.marks:
         return ()
-    return (Lag(what=f"{source.place} has changed since build {live.build} read it; `idxopt apply --rebuild` reads it again"),)
+    return (
+        Lag(
+            what=f"{source.place} has changed since build {live.build} read it; `idxopt apply --rebuild` reads it again"
+        ),
+    )
 
 
 def _view(reader: Reader, observed: Observed, view: str, index: str, rows: int) -> ViewStatus:

@@ -1,4 +1,7 @@
-"""The steps of a plan: typed data. Planning makes the list, apply walks it, the dry run prints it (one list for all three)."""
+"""The steps of a plan:
+
+typed data. Planning makes the list, apply walks it, the dry run prints it (one list for all three).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class PutPipeline(Data):
 
 
 class BuildIndex(Data):
-    """Creates the physical index, reads it back, loads, verifies. An unfinished one of ours is taken up or dropped first."""
+    """Creates the physical index, reads it back, loads, verifies.
+
+    An unfinished one of ours is taken up or dropped first.
+    """
 
     step: Literal["build_index"] = "build_index"
     view: str

@@ -1,4 +1,7 @@
-"""The application's writes on the way from one build to another: checked before, carried around, recorded at the switch (contract 8)."""
+"""The application's writes on the way from one build to another:
+
+checked before, carried around, recorded at the switch (contract 8).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ from idxopt.program.validate import program_from
 
 
 class Transfer:
-    """Writes of the live build while another one takes its place. `writes`: what was carried or knowingly left behind."""
+    """Writes of the live build while another one takes its place.
+
+    `writes`: what was carried or knowingly left behind.
+    """
 
     def __init__(self, engine: Engine, store: StateWriter, live: Manifest | None, options: ApplyOptions) -> None:
         self._engine = engine

@@ -1,4 +1,7 @@
-"""Writes that applications made through the alias: counted, carried to another build, or knowingly left behind (contract 8)."""
+"""Writes that applications made through the alias:
+
+counted, carried to another build, or knowingly left behind (contract 8).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def writes_since_switch(reader: Reader, live: Manifest) -> Writes:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """An index at one moment: (index, checkpoints by shard, ledger). Equal checkpoints later: nothing was written since."""
+    """An index at one moment:
+
+    (index, checkpoints by shard, ledger). Equal checkpoints later: nothing was written since.
+    """
 
     index: str
     checkpoints: Mapping[int, int]
@@ -57,7 +63,10 @@ def switch_baseline(reader: Reader, live: Manifest) -> Baseline:
 
 
 def carry(engine: Engine, since: Baseline, target: CarryTarget) -> tuple[Writes, Baseline]:
-    """Brings what was written since a moment into every view of another build; returns counts and the moment it ended at."""
+    """Brings what was written since a moment into every view of another build;
+
+    returns counts and the moment it ended at.
+    """
     checkpoints = dict(engine.stats(since.index).checkpoints)
     if checkpoints == dict(since.checkpoints):
         return NO_WRITES, since

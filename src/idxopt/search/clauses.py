@@ -1,6 +1,7 @@
 """Queries of more terms than the engine's clause limit: cut to their rarest terms, the same way on every engine.
 
-A `most_fields` query makes one clause a term and field; OpenSearch refuses more than `indices.query.bool.max_clause_count`.
+A `most_fields` query makes one clause a term and field; OpenSearch refuses more than
+`indices.query.bool.max_clause_count`.
 """
 
 from __future__ import annotations

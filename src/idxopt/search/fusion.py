@@ -30,8 +30,8 @@ class Fused:
 def fuse(legs: Sequence[LegList], fusion: Fusion) -> list[Fused]:
     """One ranking: score descending, then document id.
 
-    RRF: sum of weight / (k + rank), rank from 1 (Cormack et al. 2009); a document that a leg lacks gets nothing from it.
-    weighted_sum: sum of weight * score, with each leg's scores stretched to 0..1 first under `min_max`.
+    RRF: sum of weight / (k + rank), rank from 1 (Cormack et al. 2009); a document that a leg lacks gets nothing from
+    it. weighted_sum: sum of weight * score, with each leg's scores stretched to 0..1 first under `min_max`.
     """
     ranks: dict[str, dict[str, LegRank]] = {}
     scores: dict[str, float] = {}

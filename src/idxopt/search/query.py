@@ -41,10 +41,11 @@ class DocumentHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The answer. `total` counts the documents that pages can reach; `total_exact` is False when a leg had more than it returned.
+    """The answer. `total` counts the documents that pages can reach; `total_exact` is False when a leg had more than
+    it returned.
 
-    `degraded` names legs that failed (only with `on_leg_failure: degrade`). `cut` is True when the query had too many terms for
-    the engine's clause limit and was cut to its rarest ones.
+    `degraded` names legs that failed (only with `on_leg_failure: degrade`). `cut` is True when the query had too many
+    terms for the engine's clause limit and was cut to its rarest ones.
     """
 
     hits: tuple[DocumentHit, ...]

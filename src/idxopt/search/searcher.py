@@ -1,7 +1,7 @@
 """The `Searcher`: pure `prepare` and `finish` under a thin synchronous transport.
 
-Command line, evaluation, gates and integrations all use it. One `_msearch` carries all legs to PHYSICAL indices of one build:
-over aliases an `_msearch` is not atomic while they move (mixed answers were seen).
+Command line, evaluation, gates and integrations all use it. One `_msearch` carries all legs to PHYSICAL indices of one
+build: over aliases an `_msearch` is not atomic while they move (mixed answers were seen).
 """
 
 from __future__ import annotations
@@ -52,11 +52,16 @@ def finish(
     responses: Sequence[SearchResponse],
     on_leg_failure: OnLegFailure = "fail",
 ) -> SearchResult:
-    """Collapse, fuse, cut the page. Raises LegFailed when a leg failed, unless told to degrade and another one answered."""
+    """Collapse, fuse, cut the page.
+
+    Raises LegFailed when a leg failed, unless told to degrade and another one answered.
+    """
     failed = {leg.key: r.error for leg, r in zip(prepared.legs, responses, strict=True) if r.error is not None}
     if failed and (on_leg_failure == "fail" or len(failed) == len(prepared.legs)):
         key, error = next(iter(failed.items()))
-        raise LegFailed(f"leg {key} failed: {error}", place=build.manifest.name, remedy="look at the cluster's health, then repeat")
+        raise LegFailed(
+            f"leg {key} failed: {error}", place=build.manifest.name, remedy="look at the cluster's health, then repeat"
+        )
     lists = [
         LegList(leg.key, leg.weight, documents(leg, response.hits))
         for leg, response in zip(prepared.legs, responses, strict=True)
@@ -89,7 +94,7 @@ def documents(leg: Leg, hits: Sequence[Hit]) -> list[tuple[str, float]]:
 
 
 def document_id(leg: Leg, hit: Hit) -> str:
-    """The primary view is read by `_id` (an automatic id reaches a pipeline as null), other views by `idxopt.doc_id`."""
+    """The primary view is read by `_id` (a pipeline sees automatic ids as null), other views by `idxopt.doc_id`."""
     if leg.primary or len(hit.sort) < 2 or hit.sort[1] is None:
         return hit.id
     return str(hit.sort[1])
@@ -157,7 +162,8 @@ class Searcher:
         index = build.manifest.views[build.manifest.primary].index
         found = self._reader.get_documents(index, [hit.doc_id for hit in result.hits])
         hits = tuple(
-            replace(hit, source=_source(found[hit.doc_id].source) if hit.doc_id in found else None) for hit in result.hits
+            replace(hit, source=_source(found[hit.doc_id].source) if hit.doc_id in found else None)
+            for hit in result.hits
         )
         return replace(result, hits=hits)
 
