@@ -1,7 +1,7 @@
 """Markdown by markdown-it-py: CommonMark with tables and front matter.
 
-Headings inside quotes and lists are text, not structure. Beyond MAX_PARSED code points, and where markdown-it fails,
-the line scanner of `markdown_lines` answers instead.
+Headings inside quotes and lists are text, not structure. Beyond MAX_PARSED code points, MAX_PARSED_LINES lines,
+and where markdown-it fails, the line scanner of `markdown_lines` answers instead.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ from idxopt.text.front_matter import front_matter_end
 from idxopt.text.html import parse_html
 from idxopt.text.markdown_lines import scan_markdown
 
-MAX_PARSED = 2_000_000
+MAX_PARSED = 1_000_000
 """Code points of a text that markdown-it parses; longer ones go to the line scanner."""
 
+MAX_PARSED_LINES = 50_000
+"""Lines of a text that markdown-it parses."""
+
 _INLINE_PIECE = 20_000
+_DENSE_PIECE = 500  # the parser's time grows with the square of the number of open brackets and emphasis marks
+_DENSE_MARKS = 2_000
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
 _PARSER_ERRORS = (RecursionError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 _CONTAINERS: dict[str, BlockKind] = {
@@ -37,7 +42,7 @@ _CONTAINERS: dict[str, BlockKind] = {
 def parse_markdown(text: str) -> Parsed:
     """Headings, blocks and plain text; total, and near linear."""
     begin = front_matter_end(text)
-    if len(text) - begin > MAX_PARSED:
+    if len(text) - begin > MAX_PARSED or text.count("\n") + text.count("\r") > MAX_PARSED_LINES:
         return scan_markdown(text, begin)
     try:
         return _Builder(text, begin).build().parsed(begin)
@@ -194,12 +199,13 @@ def _inline_text(token: Token) -> str:
 
 
 def _cut(content: str) -> list[str]:
-    """Pieces of at most _INLINE_PIECE characters, cut behind white space if there is any: bounds the parser's work."""
+    """Pieces of bounded length, cut behind white space if there is any: bounds the parser's work."""
+    length = _DENSE_PIECE if sum(map(content.count, "[*_!`<&")) > _DENSE_MARKS else _INLINE_PIECE
     pieces = []
     start = 0
-    while len(content) - start > _INLINE_PIECE:
-        end = max(content.rfind(space, start, start + _INLINE_PIECE) for space in "\n ") + 1
-        end = end if end > start else start + _INLINE_PIECE
+    while len(content) - start > length:
+        end = max(content.rfind(space, start, start + length) for space in "\n ") + 1
+        end = end if end > start else start + length
         pieces.append(content[start:end])
         start = end
     return [*pieces, content[start:]]

@@ -63,8 +63,9 @@ _EMOJI = (
 )
 _EMOJI_PATTERN = re.compile(_EMOJI)
 _TOKEN = re.compile(f"({_WORD}|(?:[Ss]{_X})++|C{_X}|{_EMOJI})|((?:_{_X})++)|z++")
-_TOKEN_INSIDE = re.compile("[szm]")
-_PLAIN_RUN = re.compile("_[_ektvgq]*+|z++")
+_INSIDE = "szm"
+_TOKEN_INSIDE = re.compile(f"[{_INSIDE}]")
+_RUN_WITHOUT_TOKEN = re.compile(f"(?:_{_X})++|z++")
 
 _PICTOGRAPH_OR_LETTER = "P"
 
@@ -112,28 +113,32 @@ def _is_plain(match: re.Match[str], kinds: str) -> bool:
 
 def _scan(text: str, kinds: str, position: int, stop: int) -> Generator[Span, None, int]:
     """Spans from `position` on, each the longest match inside its own window; returns where it stopped."""
+    run_end = position  # of the run of connectors that `position` is in
     while position < stop:
+        if position + MAX_TOKEN < run_end and kinds[position] not in _INSIDE:
+            inside = _TOKEN_INSIDE.search(kinds, position, run_end - MAX_TOKEN)
+            position = inside.start() if inside else run_end - MAX_TOKEN
+            continue
         window = _window_end(text, position)
         match = _TOKEN.search(kinds, position, window)
         if match is None:
             position = window
         elif match.start() > position:
             position = match.start()
-        elif match.start(1) < 0:
-            position += _hopeless(kinds, position)
-        else:
+        elif match.start(1) >= 0:
             end = match.end()
             if kinds[position] == _PICTOGRAPH_OR_LETTER and (emoji := _EMOJI_PATTERN.match(kinds, position, window)):
                 end = max(end, emoji.end())
             yield position, end
             position = end
+        else:
+            whole = _RUN_WITHOUT_TOKEN.match(kinds, position) if position >= run_end else None
+            if whole and kinds[position] == "z":
+                position = max(position + 1, whole.end() - MAX_TOKEN)
+            else:
+                run_end = whole.end() if whole else run_end
+                position += 1
     return position
-
-
-def _hopeless(kinds: str, position: int) -> int:
-    """How many characters to skip where a run begins no token: those whose windows see nothing but the same run."""
-    run = _PLAIN_RUN.match(kinds, position, position + 2 * MAX_TOKEN)
-    return max(1, run.end() - position - MAX_TOKEN) if run else 1
 
 
 def _window_end(text: str, start: int) -> int:
