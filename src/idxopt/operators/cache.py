@@ -84,11 +84,15 @@ class StepCache:
 
     def put(self, key: bytes, value: bytes) -> None:
         """Keeps bytes under a key from the next `commit` on."""
+        if not self._works:
+            return
         with self._harmless():
             self._connection.execute("INSERT OR IGNORE INTO rows (key, value) VALUES (?, ?)", (key, value))
 
     def commit(self) -> None:
         """Makes what was put durable, and drops the oldest entries when the file is too large."""
+        if not self._works:
+            return
         with self._harmless():
             if self._used() > self._max_bytes:
                 self._connection.execute(
@@ -112,13 +116,11 @@ class StepCache:
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:
-        if self._works:
-            try:
-                yield
-            except sqlite3.Error:
-                self._works = False
-        else:
+        """Whatever goes wrong with the file only ends the use of it."""
+        try:
             yield
+        except sqlite3.Error:
+            self._works = False
 
 
 class CachePlan:

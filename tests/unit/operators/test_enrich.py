@@ -19,11 +19,22 @@ def enriched(text, kind, **more):
     return field({"op": "enrich", "with": kind, "into": "x", **more}, text)
 
 
-PAGE = (
-    "# Title page\n\nThe volume is fast.\n\n"
-    + "## Attach a volume\n\nAttach, detach.\n\n### On Linux\n\nmount it\n\n"
-    + "## Delete\n\nGone.\n"
-)
+PAGE = """# Title page
+
+The volume is fast.
+
+## Attach a volume
+
+Attach, detach.
+
+### On Linux
+
+mount it
+
+## Delete
+
+Gone.
+"""
 
 
 def test_prime_tokens_delete_punctuation_and_split_at_white_space():
