@@ -1,6 +1,8 @@
 """The interpreter: stored rows, ids of rows, streams over processes, documents that fail."""
 
 import json
+from collections.abc import Generator
+from typing import Any
 
 import orjson
 import pytest
@@ -124,7 +126,7 @@ def test_a_document_that_fails_is_handed_over_and_the_others_go_on(workers):
 
 
 def test_processes_make_what_one_process_makes():
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"op": "slice", "unit": "headings", "keep_heading_path": True},
         {"op": "enrich", "with": "prime_terms", "into": "terms"},
         {"op": "enrich", "with": "neighbours", "into": "near"},
@@ -151,6 +153,7 @@ def test_a_stream_is_read_only_as_far_as_it_is_used(workers):
     made = stored_rows(program([SLICE]), ["parts"], EMPTY_TABLES, documents(), workers=workers)
     for _ in range(10):
         next(made)
+    assert isinstance(made, Generator)
     made.close()
     assert read < 1_000
 
