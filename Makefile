@@ -63,8 +63,9 @@ lock: ## resolve pyproject.toml anew into requirements.lock
 	  echo "requirements.lock names a host" >&2; exit 1; fi
 	@grep -c '==' requirements.lock | sed 's/$$/ packages locked/'
 
-artifacts: $(STAMP) ## regenerate schema/, index_templates/ and ingest_pipelines/
+artifacts: $(STAMP) ## regenerate schema/, index_templates/, ingest_pipelines/ and the table of operators
 	@$(PY) -m idxopt.program.export
+	@$(PY) -m idxopt.operators.reference
 	@$(PY) -m idxopt.compiler.artifacts
 
 bench: $(STAMP) ## run every benchmark; each exits 1 when it falls short of its bar

@@ -22,6 +22,7 @@ class Form:
 
     `place`: `both` has an equal ingest pipeline (contract 2), `query` acts when searching. `cost`: `light` passes over
     the text with string functions, `heavy` parses or tokenises it; the step cache pays only behind a heavy step.
+    `parameters` are the fields of the step's model that have a meaning for this form, without those that name it.
     """
 
     name: str
@@ -29,90 +30,102 @@ class Form:
     cost: Cost
     takes: str
     gives: str
+    parameters: tuple[str, ...] = ()
     version: int = 1
     needs_corpus: bool = False
     multiplies_rows: bool = False
 
 
 def _forms() -> dict[str, Form]:
-    return {
-        form.name: form for form in (*_slices(), *_normalizes(), *_enriches(), *_reorganizes(), *_discards(), _REWEIGHT)
-    }
+    forms = (*_slices(), *_normalizes(), *_enriches(), *_reorganizes(), *_discards(), _REWEIGHT)
+    return {form.name: form for form in forms}
 
 
 def _slices() -> tuple[Form, ...]:
+    window = ("field", "window", "overlap", "min_size")
+    headings = ("field", "level", "keep_heading_path", "min_size")
     return (
-        Form("slice words", "client", "heavy", "text", "rows of at most `window` words", multiplies_rows=True),
-        Form("slice sentences", "client", "heavy", "text", "rows of at most `window` sentences", multiplies_rows=True),
-        Form(
-            "slice paragraphs", "client", "light", "text", "rows of at most `window` paragraphs", multiplies_rows=True
-        ),
-        Form("slice headings", "client", "heavy", "marked-up text", "a row a section, `path`", multiplies_rows=True),
+        Form("slice words", "client", "heavy", "text", "rows of at most `window` words", window, multiplies_rows=True),
+        Form("slice sentences", "client", "heavy", "text", "rows of sentences", window, multiplies_rows=True),
+        Form("slice paragraphs", "client", "light", "text", "rows of paragraphs", window, multiplies_rows=True),
+        Form("slice headings", "client", "heavy", "marked-up text", "a row a section", headings, multiplies_rows=True),
     )
 
 
 def _normalizes() -> tuple[Form, ...]:
+    field, keep = ("field",), ("field", "keep_original")
+    table, pattern = ("field", "table", "keep_original"), ("field", "pattern", "replacement")
     return (
-        Form("normalize lowercase", "both", "light", "text", "text in lower case"),
-        Form("normalize nfkc", "client", "light", "text", "text in NFKC"),
-        Form("normalize strip_accents", "client", "light", "text", "text without non-spacing marks"),
-        Form("normalize html_strip", "client", "heavy", "HTML", "plain text"),
-        Form("normalize markdown_strip", "client", "heavy", "Markdown", "plain text"),
-        Form("normalize split_identifiers", "both", "light", "text", "`getUserName` as `get User Name`"),
-        Form("normalize numbers", "client", "light", "text", "`1,234.5` as `1234.5`"),
-        Form("normalize units", "client", "light", "text", "`5 kilobytes` as `5 kb`"),
-        Form("normalize dates", "client", "light", "text", "`3 March 2024` as `2024-03-03`"),
-        Form("normalize whitespace", "both", "light", "text", "runs of white space as one space"),
-        Form("normalize abbreviations", "client", "light", "text, `table`", "abbreviations written out"),
-        Form("normalize terms", "client", "light", "text, `table`", "variants as the preferred term"),
-        Form("normalize regex_replace", "client", "light", "text, `pattern`", "matches replaced"),
+        Form("normalize lowercase", "both", "light", "text", "text in lower case", field),
+        Form("normalize nfkc", "client", "light", "text", "text in NFKC", field),
+        Form("normalize strip_accents", "client", "light", "text", "text without non-spacing marks", field),
+        Form("normalize html_strip", "client", "heavy", "HTML", "plain text", field),
+        Form("normalize markdown_strip", "client", "heavy", "Markdown", "plain text", field),
+        Form("normalize split_identifiers", "both", "light", "text", "`getUserName` as `get User Name`", keep),
+        Form("normalize numbers", "client", "light", "text", "`1,234.5` as `1234.5`", keep),
+        Form("normalize units", "client", "light", "text", "`5 kilobytes` as `5 kb`", keep),
+        Form("normalize dates", "client", "light", "text", "`3 March 2024` as `2024-03-03`", keep),
+        Form("normalize whitespace", "both", "light", "text", "runs of white space as one space", field),
+        Form("normalize abbreviations", "client", "light", "text", "abbreviations written out", table),
+        Form("normalize terms", "client", "light", "text", "variants as the preferred term", table),
+        Form("normalize regex_replace", "client", "light", "text", "matches replaced", pattern),
     )
 
 
 def _enriches() -> tuple[Form, ...]:
+    into = ("field", "into")
+    prime = (*into, "top", "alpha", "beta", "stopwords", "max_idf_terms")
+    tree, top, lead, generated = (
+        (*into, "depth"),
+        (*into, "top"),
+        (*into, "sentences", "words"),
+        (*into, "generator", "rows"),
+    )
     return (
-        Form("enrich prime_terms", "client", "heavy", "marked-up text", "list of terms", needs_corpus=True),
-        Form("enrich heading_tree", "client", "heavy", "marked-up text", "text, and sections in `{into}_sections`"),
-        Form("enrich keywords", "client", "heavy", "text", "list of words", needs_corpus=True),
-        Form("enrich acronyms", "client", "light", "text", "list of `Elastic Block Store (EBS)`"),
-        Form("enrich synonyms", "client", "light", "text, `table`", "list of synonyms"),
-        Form("enrich lead", "both", "light", "text", "its first sentences or words"),
-        Form("enrich entities", "client", "light", "text", "list of capitalised runs"),
-        Form("enrich neighbours", "client", "none", "title, document id", "list of titles", needs_corpus=True),
-        Form("enrich generated", "client", "heavy", "text, a language model", "text or rows"),
+        Form("enrich prime_terms", "client", "heavy", "marked-up text", "list of terms", prime, needs_corpus=True),
+        Form("enrich heading_tree", "client", "heavy", "marked-up text", "text; sections in `{into}_sections`", tree),
+        Form("enrich keywords", "client", "heavy", "marked-up text", "list of words", top, needs_corpus=True),
+        Form("enrich acronyms", "client", "light", "text", "list of `Elastic Block Store (EBS)`", into),
+        Form("enrich synonyms", "client", "light", "text", "list of synonyms", (*into, "table")),
+        Form("enrich lead", "both", "light", "text", "its first sentences or words", lead),
+        Form("enrich entities", "client", "light", "text", "list of capitalised runs", top),
+        Form("enrich neighbours", "client", "none", "title, id", "list of two titles", into, needs_corpus=True),
+        Form("enrich generated", "client", "heavy", "text, a language model", "text or rows", generated),
     )
 
 
 def _reorganizes() -> tuple[Form, ...]:
+    field, into, text = ("field",), ("field", "into"), "marked-up text"
     return (
         Form(
-            "reorganize sections", "client", "heavy", "marked-up text", "a row a section, `path`", multiplies_rows=True
+            "reorganize sections", "client", "heavy", text, "a row a section", ("field", "level"), multiplies_rows=True
         ),
-        Form("reorganize table_rows", "client", "heavy", "marked-up text", "a row a table row", multiplies_rows=True),
-        Form("reorganize list_items", "client", "heavy", "marked-up text", "a row a list item", multiplies_rows=True),
-        Form("reorganize qa_pairs", "client", "heavy", "marked-up text", "a row a question", multiplies_rows=True),
-        Form("reorganize attributes", "client", "heavy", "marked-up text", "a row an attribute", multiplies_rows=True),
-        Form("reorganize code_blocks", "client", "heavy", "marked-up text", "text without code; code in `into`"),
-        Form("reorganize merge_short", "client", "light", "rows", "fewer rows"),
-        Form("reorganize promote", "both", "none", "a field", "a copy of it under `into`"),
-        Form("reorganize rename", "both", "none", "a field", "the field under `into`"),
+        Form("reorganize table_rows", "client", "heavy", text, "a row a table row", field, multiplies_rows=True),
+        Form("reorganize list_items", "client", "heavy", text, "a row a list item", field, multiplies_rows=True),
+        Form("reorganize qa_pairs", "client", "heavy", text, "a row a question", field, multiplies_rows=True),
+        Form("reorganize attributes", "client", "heavy", text, "a row an attribute", field, multiplies_rows=True),
+        Form("reorganize code_blocks", "client", "heavy", text, "text without code; code in `into`", into),
+        Form("reorganize merge_short", "client", "light", "rows", "fewer rows", ("field", "min_size")),
+        Form("reorganize promote", "both", "none", "a field", "a copy of it in `into`", into),
+        Form("reorganize rename", "both", "none", "a field", "the field as `into`", into),
     )
 
 
 def _discards() -> tuple[Form, ...]:
+    field, text = ("field",), "marked-up text"
     return (
-        Form("discard regex", "client", "light", "text", "text without the matches"),
-        Form("discard heading", "client", "heavy", "marked-up text", "text without the sections of those headings"),
-        Form("discard repeated_lines", "client", "light", "text", "text without those lines", needs_corpus=True),
-        Form("discard navigation", "client", "heavy", "marked-up text", "text without blocks that are mostly links"),
-        Form("discard references", "client", "heavy", "marked-up text", "text without reference sections"),
-        Form("discard footers", "client", "heavy", "marked-up text", "text without footer sections"),
-        Form("discard phrases", "both", "light", "text", "text without the phrases"),
+        Form("discard regex", "client", "light", "text", "text without the matches", field),
+        Form("discard heading", "client", "heavy", text, "text without the sections of those headings", field),
+        Form("discard repeated_lines", "client", "light", "text", "text without them", field, needs_corpus=True),
+        Form("discard navigation", "client", "heavy", text, "text without blocks that are mostly links", field),
+        Form("discard references", "client", "heavy", text, "text without reference sections", field),
+        Form("discard footers", "client", "heavy", text, "text without footer sections", field),
+        Form("discard phrases", "both", "light", "text", "text without the phrases", field),
         Form("discard fields", "both", "none", "rows", "rows without the fields"),
     )
 
 
-_REWEIGHT = Form("reweight", "query", "none", "a lexical field", "its score times `alpha`")
+_REWEIGHT = Form("reweight", "query", "none", "a lexical field", "its score times `alpha`", ("field", "alpha"))
 FORMS: dict[str, Form] = _forms()
 """Every form by name."""
 

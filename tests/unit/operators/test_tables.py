@@ -28,7 +28,7 @@ def test_a_program_without_such_steps_needs_none_and_reads_nothing():
     plain = program([{"op": "normalize", "scheme": "lowercase"}])
     assert not tables_needed(plain)
     assert build_tables(plain, documents) == EMPTY_TABLES
-    assert next(documents)
+    assert next(documents).id == "doc"
 
 
 def test_what_is_needed_is_the_most_that_any_step_asks_for():
