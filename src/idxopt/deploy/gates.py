@@ -116,7 +116,8 @@ def quality_gate(
             bound = "unknown" if verdict.lower is None else f"{verdict.lower:+.4f}"
             reasons.append(
                 f"{verdict.metric} new - live is {verdict.difference:+.4f}, "
-                f"one-sided 95% lower bound {bound} (n = {verdict.n}); at least -{verdict.margin:g} is wanted: {verdict.outcome}"
+                f"one-sided 95% lower bound {bound} (n = {verdict.n}); "
+                f"at least -{verdict.margin:g} is wanted: {verdict.outcome}"
             )
     return report, reasons
 
