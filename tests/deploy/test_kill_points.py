@@ -77,7 +77,12 @@ def foreign_template(opensearch_url: str) -> Iterator[None]:
     """Somebody's `*` template that adds an alias to every index that it reaches."""
     client = opensearchpy.OpenSearch(opensearch_url)
     client.indices.put_index_template(
-        name="somebodys", body={"index_patterns": ["*"], "priority": 0, "template": {"aliases": {"everything": {}}}}
+        name="somebodys",
+        body={
+            "index_patterns": ["*"],
+            "priority": 0,
+            "template": {"settings": {"index": {"number_of_replicas": 0}}, "aliases": {"everything": {}}},
+        },
     )
     yield
     client.indices.delete_index_template(name="somebodys")
