@@ -178,7 +178,9 @@ def _store(
     check: Callable[[], object],
     count: _Count,
 ) -> None:
-    distinct = {row.id: row for row in reversed(batch)}
+    distinct: dict[str, Row] = {}
+    for row in batch:
+        distinct.setdefault(row.id, row)
     stored = store.get(list(distinct))
     fresh = [row for row in distinct.values() if row.id not in stored]
     analysed = _analysed(fresh, mapped.fields, processes.analyse)  # before the lock, because it is the slow part

@@ -19,15 +19,15 @@ LOCK_SECONDS = 120.0
 def exclusive(path: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Holds the lock file `path`. Overloaded when another change takes longer than `seconds`."""
     lock = FileLock(path, timeout=seconds, poll_interval=0.01, is_singleton=False)
-    try:
-        with disk_errors(path.parent):
+    with disk_errors(path.parent):
+        try:
             lock.acquire()
-    except Timeout as error:
-        raise Overloaded(
-            f"another process has been changing this folder for more than {seconds:.0f} s",
-            place=str(path.parent),
-            remedy="wait for it to end, or stop it, and run the command again",
-        ) from error
+        except Timeout as error:
+            raise Overloaded(
+                f"another process has been changing this folder for more than {seconds:.0f} s",
+                place=str(path.parent),
+                remedy="wait for it to end, or stop it, and run the command again",
+            ) from error
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from idxopt.engines.embedded.segment import Column, Inverted, Segment
 from idxopt.engines.embedded.segment_writer import write_stored
 
 BLOCK_POSTINGS = 1 << 20
-_COPY_BYTES = 4 << 20
+COPY_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def _merge_sources(writer: PackWriter, parts: Sequence[Part]) -> None:
         for part in parts:
             source, starts = part.segment.pack["source.bytes"], part.segment.pack["source.offsets"]
             if part.kept.all():
-                for start in range(0, len(source), _COPY_BYTES):
-                    yield source[start : start + _COPY_BYTES]
+                for start in range(0, len(source), COPY_BYTES):
+                    yield source[start : start + COPY_BYTES]
             else:
                 for number in np.flatnonzero(part.kept):
                     yield source[int(starts[number]) : int(starts[number + 1])]
@@ -106,7 +106,7 @@ class _Spill:
         """The whole content; ends the file's life."""
         self._file.seek(0)
         with self._file:
-            while content := self._file.read(_COPY_BYTES):
+            while content := self._file.read(COPY_BYTES):
                 yield content
 
     def array(self) -> Array:
