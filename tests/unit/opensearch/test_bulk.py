@@ -124,6 +124,13 @@ def test_what_is_true_for_every_row_is_fatal(status: int, type_: str, expected: 
     assert (verdict.created, verdict.failed) == (1, [])
 
 
+def test_a_cluster_that_has_not_recovered_is_waited_for() -> None:
+    error = {"type": "cluster_block_exception", "reason": "blocked by: [SERVICE_UNAVAILABLE/1/state not recovered];"}
+    verdict = judge([item("a")], reply(503, error=error), "place")
+    assert verdict.fatal is None
+    assert [one.id for one in verdict.again] == ["a"]
+
+
 def test_deletes_and_overwrites() -> None:
     put, gone, moved = (
         encode(LoadRow("a", {}), "index"),

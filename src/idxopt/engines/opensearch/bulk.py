@@ -10,7 +10,7 @@ import orjson
 
 from idxopt.engines.opensearch.faults import from_status, reason_of
 from idxopt.engines.port import LoadRow, RowFailure
-from idxopt.errors import EngineError
+from idxopt.errors import EngineError, Unreachable
 from idxopt.hashing import content_digest
 
 ID_BYTES = 512
@@ -22,13 +22,14 @@ REPLY = "errors,items.*.status,items.*.error"
 Action = Literal["create", "index", "delete"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Item:
     """One operation ready to send: its id, and its action line with the source line where there is one."""
 
     id: str
     lines: bytes
     action: Action = "create"
+    turned_away: bool = False
 
     @property
     def source(self) -> Any:
@@ -133,11 +134,11 @@ def judge(batch: Sequence[Item], reply: Mapping[str, Any], place: str) -> Verdic
 def _refusal(verdict: Verdict, item: Item, status: int, error: Any, place: str) -> None:
     fault = from_status(status, error, place)
     blocked = fault.type in {"cluster_block_exception", "index_not_found_exception", "index_closed_exception"}
-    if blocked or status in FATAL:
+    if (blocked or status in FATAL) and not isinstance(fault.error, Unreachable):
         # The index is gone, closed or read-only, or the user may not write: true for every row.
         verdict.fatal = verdict.fatal or fault.error
         verdict.again.append(item)
-    elif status in AGAIN or status == 409:
+    elif blocked or status in AGAIN or status == 409:
         # 409 on `index` or `delete`: another writer of the same document at the same moment.
         verdict.again.append(item)
         verdict.cause = fault.error

@@ -11,8 +11,8 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,15 @@ class _Again(Exception):
     def __init__(self, error: EngineError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+@contextmanager
+def _waiting_out() -> Iterator[None]:
+    """A node that restarts is waited for, whichever request meets it."""
+    try:
+        yield
+    except (Unreachable, Overloaded) as error:
+        raise _Again(error) from error
 
 
 @dataclass
@@ -106,6 +115,13 @@ class _Tally:
             self.done += rows
             if rows and self.on_progress is not None:
                 self.on_progress(self.done)
+
+    def turned_away(self, items: Sequence[Item]) -> None:
+        """Counts each item once, however often it is turned away."""
+        with self.lock:
+            for item in items:
+                self.throttled += not item.turned_away
+                item.turned_away = True
 
     def report(self) -> LoadReport:
         return LoadReport(self.created, self.existed, tuple(self.failed), self.throttled, self.splits)
@@ -248,18 +264,20 @@ class Loader:
         """One request; returns what is left of the batch. Raises _Again when nothing of it was decided."""
         if self._stop.is_set():
             return []
-        self._check_uuid()
+        with _waiting_out():
+            self._check_uuid()
         self._gate.enter()
-        outcome: Verdict | RequestFailed | None = None
+        turned_away = True
         try:
-            outcome = self._send(batch)
+            verdict, failure = self._send(batch), None
+            turned_away = bool(verdict.again)
         except RequestFailed as failed:
-            outcome = failed
+            verdict, failure = Verdict(), failed
         finally:
-            self._gate.leave(turned_away=not isinstance(outcome, Verdict) or bool(outcome.again))
-        if isinstance(outcome, Verdict):
-            return self._settle(batch, outcome)
-        return self._without_reply(batch, outcome)
+            self._gate.leave(turned_away=turned_away)
+        if failure is not None:
+            return self._without_reply(batch, failure)
+        return self._settle(batch, verdict)
 
     def _send(self, batch: list[Item]) -> Verdict:
         body = b"".join(item.lines for item in batch)
@@ -275,15 +293,16 @@ class Loader:
     def _settle(self, batch: list[Item], verdict: Verdict) -> list[Item]:
         existed, absent, differ = 0, list[Item](), list[RowFailure]()
         if verdict.taken:
-            stored = self._stored([item.id for item in verdict.taken])
+            with _waiting_out():  # nothing is counted yet: the whole batch is sent again
+                stored = self._stored([item.id for item in verdict.taken])
             existed, absent, differ = compare(verdict.taken, stored)
         left = verdict.again + absent
         failed = [*verdict.failed, *differ]
-        with self._tally.lock:
-            self._tally.throttled += len(verdict.again)
+        self._tally.turned_away(verdict.again)
         self._tally.add(len(batch) - len(left), created=verdict.created, existed=existed, failed=failed)
         if verdict.fatal is not None:
-            self._check_uuid(now=True)
+            with suppress(Unreachable, Overloaded):
+                self._check_uuid(now=True)
             raise verdict.fatal
         if len(left) == len(batch):
             raise _Again(verdict.cause or Overloaded("rows were answered 409, but are not there", place=self._place))
@@ -300,8 +319,7 @@ class Loader:
         if fault.kind == "final":
             raise fault.error from failed.__cause__
         if fault.kind == "throttled":
-            with self._tally.lock:
-                self._tally.throttled += len(batch)
+            self._tally.turned_away(batch)
             if size > SMALL_BYTES and len(batch) > 1:
                 # A node under indexing pressure takes no request above a share of its heap, however long one waits.
                 self._limits.shrink(size, SMALL_BYTES)
