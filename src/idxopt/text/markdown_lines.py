@@ -10,7 +10,7 @@ Rules, over lines that end in LF, CR LF or CR, from the first line behind front 
 4. Outside paragraphs, a line of four or more columns of indentation is code; in a paragraph it belongs to it.
 5. Up to three spaces, then three or more ` or ~ (no ` behind a fence of `) opens a code fence; the rest is its info.
 6. Up to three spaces, one to six `#`, then a space, a tab or the end: a heading. Its text is the rest without a closing
-   run of `#` that stands alone or behind a space or tab.
+   run of `#` that stands alone or behind a space or tab. Behind two spaces it belongs to a container that is open.
 7. In a paragraph, up to three spaces and only `=` or only `-`, then spaces and tabs: the paragraph is a heading, of
    level 1 or 2.
 8. A thematic break (three or more of one of `*`, `-`, `_`, with spaces between) ends a paragraph or container.
@@ -20,7 +20,8 @@ Rules, over lines that end in LF, CR LF or CR, from the first line behind front 
 10. `<` and a letter, `/`, `!` or `?`, outside a paragraph, begins an HTML block.
 11. Anything else begins or continues a paragraph; in a container it continues that.
 
-This is CommonMark but for what is indented inside containers, for link reference definitions and for HTML blocks.
+This is CommonMark but for what is indented inside containers, for link reference definitions, HTML blocks, and a
+table of one column whose second line is `---`.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ class _Scanner:
         return True
 
     def _heading(self, number: int, line: str) -> bool:
-        if match := _ATX.match(line):
+        inside = self._region.kind == "container" and line.startswith("  ")
+        if not inside and (match := _ATX.match(line)):
             self.end(number)
             self._add_heading(len(match["marks"]), _without_closing(match["text"] or ""), number, number + 1)
             return True
