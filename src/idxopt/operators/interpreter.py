@@ -216,10 +216,12 @@ def _batches(program: Program, documents: Iterable[Document]) -> Iterator[_Batch
         question: tuple[str, Fields] | str
         try:
             check_document(program, document)
+            question = (document.id, source_fields(program, document))
         except SourceError as error:
             question = error.message
+        except RecursionError:
+            question = "is nested too deeply"
         else:
-            question = (document.id, source_fields(program, document))
             characters += sum(len(value) for value in question[1].values() if isinstance(value, str))
         batch.documents.append(document)
         batch.questions.append(question)

@@ -125,6 +125,20 @@ def test_a_document_that_fails_is_handed_over_and_the_others_go_on(workers):
         stored([step], *documents, workers=workers)
 
 
+@pytest.mark.parametrize("path", ["text", "text.inner"])
+def test_a_document_nested_too_deeply_is_rejected(path):
+    nested: Any = "x"
+    for _ in range(2_000):
+        nested = [nested]
+    source = program([]).source.model_copy(update={"fields": {"title": "title", "body": path}})
+    wanted = program([LOWER]).model_copy(update={"source": source})
+    rejected: list[Rejected] = []
+    documents = [Document("deep", {"title": "T", "text": nested}), document("a", doc_id="flat")]
+    made = stored_rows(wanted, ["parts"], EMPTY_TABLES, documents, on_reject=rejected.append)
+    assert [kept.id for kept, _ in made] == ["flat"]
+    assert [item.doc_id for item in rejected] == ["deep"]
+
+
 def test_processes_make_what_one_process_makes():
     steps: list[dict[str, Any]] = [
         {"op": "slice", "unit": "headings", "keep_heading_path": True},
