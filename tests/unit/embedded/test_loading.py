@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from idxopt.engines.embedded import EmbeddedEngine, loading, merging
+from idxopt.engines.embedded import EmbeddedEngine, loading, merging, pack
 from idxopt.engines.port import LoadRow
 from tests.unit.embedded.shelf import BODY, fill, rows, search
 
@@ -30,7 +30,7 @@ def _peak(engine: EmbeddedEngine, index: str, count: int) -> int:
 def test_memory_does_not_grow_with_the_input(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "BATCH_BYTES", 100_000)
     monkeypatch.setattr(merging, "BLOCK_POSTINGS", 10_000)
-    monkeypatch.setattr(merging, "COPY_BYTES", 64_000)
+    monkeypatch.setattr(pack, "CHUNK_BYTES", 64_000)
     _peak(engine, "warm", 500)
     small, large = _peak(engine, "small", 400), _peak(engine, "large", 2_400)
     assert large < 1.5 * small

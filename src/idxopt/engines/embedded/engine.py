@@ -20,12 +20,13 @@ from idxopt.engines.embedded import catalogue as catalogues
 from idxopt.engines.embedded import durable
 from idxopt.engines.embedded.catalogue import Catalogue, IndexEntry
 from idxopt.engines.embedded.catalogue_file import CatalogueFile
-from idxopt.engines.embedded.filters import mask
+from idxopt.engines.embedded.filters import Mask, mask
 from idxopt.engines.embedded.index_store import TERM, IndexStore
 from idxopt.engines.embedded.loading import analyse_rows, load, overwrite, prepare
 from idxopt.engines.embedded.query import RESULT_WINDOW, MatchAll, Query, parse_filter, parse_search
 from idxopt.engines.embedded.sealed import FORMAT
 from idxopt.engines.embedded.searching import MAX_CLAUSES, search, selected
+from idxopt.engines.embedded.segment import Segment
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import (
     AliasAction,
@@ -44,6 +45,9 @@ from idxopt.engines.port import (
 )
 from idxopt.errors import Conflict, EngineError, Forbidden, NotFound, Rejected
 from idxopt.text.analysis import analyzer
+
+RELEASE_EVERY = 1_000
+"""Documents of a scan after which the memory that it was read through is let go."""
 
 
 class EmbeddedEngine:
@@ -133,13 +137,9 @@ class EmbeddedEngine:
         except BadValue as error:
             raise Rejected(str(error), place=index, status=400) from error
         return (
-            StoredDocument(
-                segment.identifier(number),
-                {} if paths == () else selected(segment.source(number), paths),
-                Version(int(segment.seq_nos[number]), TERM),
-            )
+            document
             for segment, passed in zip(reader.segments, masks, strict=True)
-            for number in np.flatnonzero(passed).tolist()
+            for document in _scanned(segment, passed, paths)
         )
 
     def search(self, requests: Sequence[SearchRequest]) -> list[SearchResponse]:
@@ -357,6 +357,14 @@ class EmbeddedEngine:
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.name not in live:
                 durable.remove_folder(path)
+
+
+def _scanned(segment: Segment, passed: Mask, paths: tuple[str, ...] | None) -> Iterator[StoredDocument]:
+    for count, number in enumerate(np.flatnonzero(passed).tolist(), start=1):
+        source = {} if paths == () else selected(segment.source(number), paths)
+        yield StoredDocument(segment.identifier(number), source, Version(int(segment.seq_nos[number]), TERM))
+        if count % RELEASE_EVERY == 0:
+            segment.pack.release()
 
 
 def _uuids(catalogue: Catalogue) -> set[str]:

@@ -12,13 +12,12 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from idxopt.engines.embedded import durable
+from idxopt.engines.embedded import durable, pack
 from idxopt.engines.embedded.pack import Array, PackWriter, offsets
 from idxopt.engines.embedded.segment import Column, Inverted, Segment
 from idxopt.engines.embedded.segment_writer import write_stored
 
 BLOCK_POSTINGS = 1 << 20
-COPY_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,13 @@ def _merge_sources(writer: PackWriter, parts: Sequence[Part]) -> None:
         for part in parts:
             source, starts = part.segment.pack["source.bytes"], part.segment.pack["source.offsets"]
             if part.kept.all():
-                for start in range(0, len(source), COPY_BYTES):
-                    yield source[start : start + COPY_BYTES]
+                for start in range(0, len(source), pack.CHUNK_BYTES):
+                    yield source[start : start + pack.CHUNK_BYTES]
+                    part.segment.pack.release()
             else:
                 for number in np.flatnonzero(part.kept):
                     yield source[int(starts[number]) : int(starts[number + 1])]
+                part.segment.pack.release()
 
     writer.stream("source.bytes", np.uint8, texts(), large=True)
     lengths = [np.diff(part.segment.pack["source.offsets"])[part.kept] for part in parts]
@@ -106,7 +107,7 @@ class _Spill:
         """The whole content; ends the file's life."""
         self._file.seek(0)
         with self._file:
-            while content := self._file.read(COPY_BYTES):
+            while content := self._file.read(pack.CHUNK_BYTES):
                 yield content
 
     def array(self) -> Array:
@@ -130,6 +131,8 @@ def _merge_inverted(
         documents.write(merged.documents)
         frequencies.write(merged.frequencies)
         tokens += int(merged.frequencies.sum(dtype=np.int64))
+        for part, _ in inputs:
+            part.segment.pack.release()
     writer.stream(f"{name}:terms.bytes", np.uint8, terms.parts())
     writer.add(f"{name}:terms.offsets", offsets(term_lengths.array()))
     writer.add(f"{name}:starts", offsets(sizes.array()))

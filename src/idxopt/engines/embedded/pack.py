@@ -27,6 +27,9 @@ _MAGIC = b"IDXPACK1"
 _TRAILER = struct.Struct("<QQI8s")
 _ALIGN = 64
 
+CHUNK_BYTES = 4 << 20
+"""How much of a large array is read at once."""
+
 
 class PackWriter:
     """Writes arrays one after the other into an open file."""
@@ -86,10 +89,25 @@ class Pack:
 
     def _view(self, place: Mapping[str, Any]) -> Array:
         dtype = np.dtype(place["dtype"])
-        view = np.frombuffer(self._map, dtype=dtype, count=place["bytes"] // dtype.itemsize, offset=place["start"])
-        if place["crc"] is not None and zlib.crc32(view.data) != place["crc"]:
+        if place["crc"] is not None and self._checksum(place["start"], place["bytes"]) != place["crc"]:
             raise damaged(self.path)
-        return view
+        return np.frombuffer(self._map, dtype=dtype, count=place["bytes"] // dtype.itemsize, offset=place["start"])
+
+    def _checksum(self, start: int, size: int) -> int:
+        checksum = 0
+        with memoryview(self._map) as content:
+            for first in range(start, start + size, CHUNK_BYTES):
+                checksum = zlib.crc32(content[first : min(first + CHUNK_BYTES, start + size)], checksum)
+                self.release()
+        return checksum
+
+    def release(self) -> None:
+        """Lets go of the memory through which the file was read so far; the system still has it in its cache.
+
+        For those who read through a whole file once: it would count as this process's memory otherwise.
+        """
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
