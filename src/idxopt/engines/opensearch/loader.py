@@ -24,7 +24,7 @@ from idxopt.engines.opensearch.wire import Wire, segment
 from idxopt.engines.port import LoadReport, RowFailure
 from idxopt.errors import Conflict, EngineError, Overloaded, Unreachable
 
-BATCH_BYTES = 6 * 1024 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
 BATCH_ROWS = 2000
 CHECK_EVERY_S = 1.0
 SYSTEMATIC = 20
@@ -203,6 +203,7 @@ class Loader:
                 return
             try:
                 self._deliver(batch)
+                del batch  # megabytes, not to be kept while waiting for the next one
             except BaseException as error:  # noqa: BLE001 - handed to the calling thread, which raises it
                 with self._check_lock:
                     self._error = self._error or error
