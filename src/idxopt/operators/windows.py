@@ -80,19 +80,20 @@ class _Cutter:
         return _Zone(rows[0], body, rows[-1], header)
 
     def windows(self, overlap: int, min_size: int) -> list[Window]:
-        pieces: list[tuple[int, int, str]] = []
-        start = 0
-        while True:
-            header, room = self._header(start)
-            end = self._end(start, room)
-            pieces.append((start, end, header))
-            if end == self._count:
-                break
-            start = self._next_start(start, end, overlap)
+        pieces = [self._piece(0)]
+        while (before := pieces[-1])[1] < self._count:
+            piece = self._piece(self._next_start(before[0], before[1], overlap))
+            if piece[1] <= before[1]:
+                piece = self._piece(before[1])
+            pieces.append(piece)
         return [
             Window(self._positions[start], self._positions[end], header)
             for start, end, header in self._balanced(pieces, overlap, min_size)
         ]
+
+    def _piece(self, start: int) -> tuple[int, int, str]:
+        header, room = self._header(start)
+        return start, self._end(start, room), header
 
     def _around(self, unit: int) -> _Zone | None:
         """The table that holds the boundary before `unit` strictly inside itself."""

@@ -211,3 +211,34 @@ def test_a_row_without_the_field_stays():
     interpreter = Interpreter(program([{"op": "slice", "unit": "words", "window": 2}]), "parts", EMPTY_TABLES)
     (row,) = interpreter.rows(Document("x", {"title": "T", "text": None}))
     assert dict(row.fields) == {"title": "T"}
+
+
+CELLS = st.sampled_from(["a", "b c", "", "one two three four five six seven", "\u4e2d\u6587", "x|y"])
+TABLES = st.builds(
+    lambda header, rows: (
+        f"| {header} | h |\n|---|---|\n" + "".join(f"| {left} | {right} |\n" for left, right in rows) + "\n"
+    ),
+    CELLS,
+    st.lists(st.tuples(CELLS, CELLS), max_size=8),
+)
+PROSE = st.sampled_from(["Some words stand here.\n\n", "- a list\n- of two\n\n", "# Head\n\n", "| no table\n\n", "\n"])
+
+
+@given(
+    st.lists(st.one_of(TABLES, PROSE), max_size=6).map("".join),
+    st.integers(1, 25),
+    st.integers(0, 24),
+    st.integers(0, 25),
+)
+def test_texts_with_tables_are_covered_and_bounded_too(text, size, overlap, min_size):
+    step = {"op": "slice", "unit": "words", "window": size}
+    step |= {"overlap": min(overlap, size - 1), "min_size": min(min_size, size)}
+    found = rows(step, text)
+    position = 0
+    for row in found:
+        assert len(standard_tokens(row.fields["body"])) <= size
+        assert row.span is not None
+        assert row.span[0] <= position <= row.span[1]
+        assert row.fields["body"].endswith(text[slice(*row.span)])
+        position = row.span[1]
+    assert position == len(text)
