@@ -1,6 +1,7 @@
 """Connecting: addresses, TLS, credentials, and that no secret shows up anywhere."""
 
 import logging
+import shutil
 import socket
 import ssl
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.errors import ConfigError, Unauthorized, Unreachable
+from tests.conftest import skip_or_fail
 
 PASSWORD = "s3cret:pässwörd"
 ROOT = b'{"cluster_uuid":"u","version":{"number":"3.5.0","distribution":"opensearch","lucene_version":"10.3.2"}}'
@@ -57,6 +59,8 @@ def guarded() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("openssl") is None:
+        skip_or_fail("openssl is not installed: no certificates to test with")
     folder = tmp_path_factory.mktemp("certificates")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
