@@ -174,7 +174,7 @@ def test_a_stream_is_read_only_as_far_as_it_is_used(workers):
 
 ALPHABET = "aB1 .#*-|`[]()<>&\n\t\u00e9\u4e2d\U0001f600\u200d\u0130\ufeff?:QA~=_"
 BODIES = st.one_of(st.text(max_size=80), st.text(st.sampled_from(ALPHABET), max_size=120))
-VALUES = st.one_of(BODIES, st.none(), st.integers(), st.booleans(), st.lists(BODIES, max_size=3))
+VALUES = st.one_of(BODIES, st.none(), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.lists(BODIES, max_size=3))
 
 
 @given(step_lists(), VALUES, BODIES, st.sampled_from(["markdown", "html", "text"]))
