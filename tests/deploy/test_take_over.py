@@ -1,4 +1,4 @@
-"""H1: the live name is somebody's alias; killed at any write of `apply --take-over`, readers of the name notice nothing."""
+"""H1: the live name is somebody's alias; killed at any write of `apply --take-over`, its readers notice nothing."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ finishes.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import time
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ from idxopt.deploy.steps import (
 from idxopt.deploy.templates import wanted_template
 from idxopt.deploy.transfer import Transfer
 from idxopt.engines.port import Engine
-from idxopt.errors import BuildError, EngineError, StalePlanError
+from idxopt.errors import BuildError, EngineError, IdxoptError, StalePlanError
 from idxopt.sources.source import Source
 
 
@@ -54,6 +55,12 @@ def apply_plan(
     started = time.monotonic()
     if plan.empty:
         return Applied(build=plan.live, previous=None)
+    if plan.builds and source is None:
+        raise BuildError(
+            "the plan builds an index, but no documents were named",
+            place=plan.name,
+            remedy="give --source PLACE, or set `source` in the cluster's profile",
+        )
     operation = "rollback" if plan.target else "apply"
     with Lock(engine, plan.name, operation, settings=options.lock, on_wait=options.on_wait) as lock:
         applied = _Run(engine, plan, options, source, progress or Quiet(), lock).run()
@@ -91,8 +98,12 @@ class _Run:
         for step in plan.steps:
             self.lock.check()
             self._in_place(step)
-        loaded = self._load()
-        report = self._quality(loaded)
+        try:
+            loaded = self._load()
+            report = self._quality(loaded)
+        except BaseException:
+            self._put_templates_back()
+            raise
         if not plan.switches:
             return self._finish_without_switch(loaded)
         manifest = self._manifest(loaded, report)
@@ -139,25 +150,37 @@ class _Run:
             case BuildIndex() | Switch():
                 pass
 
+    def _put_templates_back(self) -> None:
+        """After a refusal: templates as they were, so that nothing of the serving build looks changed by others."""
+        with contextlib.suppress(IdxoptError):
+            self.lock.check()
+            for step in self.plan.steps:
+                if not isinstance(step, PutTemplate):
+                    continue
+                before = self.observed.templates.get(step.name)
+                if before is None:
+                    self.engine.delete_template(step.name)
+                else:
+                    self.engine.put_template(step.name, before.body)
+
     def _load(self) -> Loaded:
         builds = self.plan.builds
         if not builds:
             return Loaded()
-        if self.source is None:
-            raise BuildError(
-                "the plan builds an index, but no documents were named",
-                place=self.plan.name,
-                remedy="give --source PLACE, or set `source` in the cluster's profile",
-            )
+        assert self.source is not None  # checked before the first write
         loader = Loader(self.engine, self.store, self.lowered, self.observed, self.options, self.progress, self.lock)
         loaded = loader.load(self.source, [step.view for step in builds])
         self.progress.stage("gates")
-        refuse(
-            self.plan.name,
-            [*loaded.reasons, *effective_gate(self.engine, self.compiled, [step.view for step in builds])],
-            "the old build still serves; mend the cause and run apply again",
-        )
+        reasons = [*loaded.reasons, *effective_gate(self.engine, self.compiled, [step.view for step in builds])]
+        if reasons:
+            self._drop_unfit(loaded)
+        refuse(self.plan.name, reasons, "the old build still serves; mend the cause and run apply again")
         return loaded
+
+    def _drop_unfit(self, loaded: Loaded) -> None:
+        """What a gate refused is not taken up again: the next run starts afresh."""
+        for view, (uuid, _) in loaded.views.items():
+            self.engine.delete_index(self.compiled.views[view].index, uuid)
 
     def _quality(self, loaded: Loaded) -> QualityReport | None:
         gate = self.options.quality
@@ -234,7 +257,8 @@ class _Run:
         return [step.index for step in self.plan.builds]
 
     def _many_rows(self, manifest: Manifest, view: str) -> bool:
-        return next(leg.many_rows for leg in live_build(manifest, self.engine).legs if leg.view == view)
+        program = program_from(manifest.program, f"build {manifest.build}")
+        return view_fields(program, program.views[view]).many_rows
 
     # After it.
 
@@ -280,6 +304,8 @@ class _Run:
             )
             self.store.put_manifest(manifest)
             self._tell(BUILT, manifest, previous=None)
+        elif self.observed.live is not None:
+            self._tell("repair", self.observed.live, previous=None)
         return Applied(build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows)
 
     def _collect(self, warnings: list[str]) -> tuple[str, ...]:

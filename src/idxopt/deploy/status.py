@@ -92,10 +92,10 @@ def data_lag(live: Manifest | None, source: Source | None) -> tuple[Lag, ...]:
     """Whether the source has moved since the live build read it. Shown, never a change (contract 6)."""
     if live is None or source is None:
         return ()
-    if source.place != live.source.place:
-        return (Lag(what=f"the live build was made from {live.source.place}, this is {source.place}"),)
     if source.marks() == live.source.marks:
         return ()
+    if source.place != live.source.place:
+        return (Lag(what=f"the live build was made from {live.source.place}, this is {source.place}"),)
     return (
         Lag(
             what=f"{source.place} has changed since build {live.build} read it; `idxopt apply --rebuild` reads it again"
