@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+from idxopt.errors import UsageError
+
 GATE = "Quality gate"
 WRITES = "Writes of applications"
 APPROVAL = "Approval"
 
-Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="Public name: the `name` of the program.")]
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def one_name(value: str) -> str:
+    """A public name as it is. Raises UsageError for a pattern, a list, or an index of ours."""
+    if _NAME.fullmatch(value) is None:
+        raise UsageError(
+            f"{value!r} is no name of a program",
+            place="NAME",
+            remedy="give one name exactly; patterns are not accepted",
+        )
+    return value
+
+
+Name: TypeAlias = Annotated[
+    str, typer.Argument(metavar="NAME", callback=one_name, help="Public name: the `name` of the program.")
+]
 Program: TypeAlias = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program.json.")]
 Source: TypeAlias = Annotated[
     str | None,

@@ -62,6 +62,9 @@ class Profile(BaseModel):
             raise ValueError("an embedded profile needs a folder")
         if self.engine != "embedded" and not self.url:
             raise ValueError("a profile needs a url")
+        for address in [self.url] if isinstance(self.url, str) else self.url or []:
+            if "@" in address.partition("://")[2].partition("/")[0]:
+                raise ValueError("the address holds a user or password; give them as references under auth")
         if self.heartbeat_s * 2 > self.ttl_s:
             raise ValueError("ttl_s must be at least twice heartbeat_s")
         return self

@@ -8,7 +8,7 @@ from idxopt.cli.confirm import confirm
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, write
-from idxopt.errors import BuildError, ExitCode, UsageError
+from idxopt.errors import BuildError, ExitCode
 
 
 def destroy(
@@ -21,19 +21,13 @@ def destroy(
 
     Example: idxopt destroy handbook --confirm handbook
     """
-    import re
     from dataclasses import asdict
 
     from idxopt.cli.render.outcomes import destruction_lines
     from idxopt.deploy.destroy import destroy as remove
     from idxopt.deploy.destroy import destruction
     from idxopt.deploy.observed import observe
-    from idxopt.program.schema import NAME_PATTERN
 
-    if re.fullmatch(NAME_PATTERN, name) is None:
-        raise UsageError(
-            f"{name!r} is no name of a program", place="NAME", remedy="give one name exactly; patterns are not accepted"
-        )
     with session(settings) as work:
         plan = destruction(observe(work.engine, name))
         if plan.empty:

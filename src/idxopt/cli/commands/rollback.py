@@ -39,7 +39,6 @@ def rollback(
 
     Example: idxopt rollback handbook
     """
-    from idxopt.builds.state import StateStore
     from idxopt.cli.render.outcomes import applied_json, applied_lines
     from idxopt.cli.render.plans import plan_json, plan_lines
     from idxopt.deploy.observed import observe
