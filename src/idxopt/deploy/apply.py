@@ -40,6 +40,8 @@ from idxopt.deploy.templates import wanted_template
 from idxopt.deploy.transfer import Transfer
 from idxopt.engines.port import Engine
 from idxopt.errors import BuildError, EngineError, IdxoptError, StalePlanError
+from idxopt.program.effects import view_fields
+from idxopt.program.validate import program_from
 from idxopt.sources.source import Source
 
 
