@@ -1,6 +1,7 @@
 """Disks and folders that are not as they should be: one clear error each, and the old state goes on serving."""
 
 import errno
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,6 +71,26 @@ def test_a_failing_disk_changes_nothing(
         assert search(again, "a", "river").hits == hits
         assert again.templates() == []
     _changes(engine)[change]()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")
+def test_a_file_that_does_not_fit(engine: EmbeddedEngine, folder: Path) -> None:
+    import resource
+
+    fill(engine, "a", ROWS)
+    state = engine.get_index("a")
+    assert state is not None
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(EngineError, match="no space") as caught:
+            engine.load("a", state.uuid, rows(*((f"n{n}", {"text": "river " * 100}) for n in range(300))))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(folder) in str(caught.value.place)
+    assert list(folder.rglob(f"*{durable.TEMPORARY}")) == []
+    engine.refresh("a")
+    assert engine.stats("a").documents == 2
 
 
 def test_a_refresh_without_space_keeps_the_old_view(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:

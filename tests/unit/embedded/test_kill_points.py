@@ -1,6 +1,7 @@
 """kill -9 at every open, fsync, rename and removal: the old build serves, and running again finishes."""
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -99,10 +100,12 @@ def _served(folder: Path) -> list[str]:
 
 def test_killed_anywhere_the_old_or_the_new_build_serves(tmp_path: Path) -> None:
     old, new = [row.id for row in OLD], [row.id for row in NEW]
+    start = tmp_path / "start"
+    _start(start)
     switched, number = False, 0
     while True:
         folder = tmp_path / str(number)
-        _start(folder)
+        shutil.copytree(start, folder)
         killed = _kill_at(folder, number)
         served = _served(folder)
         assert served in (old, new), number

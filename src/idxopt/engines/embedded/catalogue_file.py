@@ -15,17 +15,6 @@ from idxopt.errors import EngineError
 
 _NAME = "catalogue.json"
 
-Stamp = tuple[int, int, int]
-
-
-def stamp(path: Path) -> Stamp | None:
-    """What changes when a file is replaced; None when it is not there."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
 
 class CatalogueFile:
     """The catalogue of one folder. Reading an absent folder gives an empty catalogue and writes nothing."""
@@ -35,7 +24,7 @@ class CatalogueFile:
         self.folder = folder
         self.path = folder / _NAME
         self._lock = threading.Lock()
-        self._known: tuple[Stamp | None, Catalogue] = (None, Catalogue())
+        self._known: tuple[bytes | None, Catalogue] = (None, Catalogue())
         with durable.disk_errors(folder):
             if folder.exists() and not folder.is_dir():
                 raise EngineError(
@@ -56,7 +45,7 @@ class CatalogueFile:
     def read(self) -> Catalogue:
         """The present catalogue."""
         with self._lock, durable.disk_errors(self.folder):
-            present = stamp(self.path)
+            present = sealed.stamp(self.path)
             if present != self._known[0]:
                 self._known = (present, Catalogue() if present is None else _from_json(sealed.read(self.path)))
             return self._known[1]

@@ -1,7 +1,8 @@
 """The embedded engine: a folder on disk behind the same port as a cluster.
 
 It understands the subset of OpenSearch's JSON that the compiler emits, and scores as Lucene does. There are no ingest
-pipelines: lowering makes none for it, and it refuses to store one.
+pipelines: lowering makes none for it, and it refuses to store one. Nothing is refreshed by time: what is written can be
+searched after `refresh`.
 """
 
 from __future__ import annotations

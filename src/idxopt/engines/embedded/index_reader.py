@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +19,7 @@ class IndexReader:
     def __init__(self, segments: Sequence[Segment]) -> None:
         self.segments = tuple(segments)
         self.bases: Array = offsets([segment.count for segment in segments])
+        self._base_list: list[int] = self.bases[:-1].tolist()
         self.count = int(self.bases[-1])
         self._ordinals: dict[str, Array] = {}
         self._lock = threading.Lock()
@@ -69,10 +70,5 @@ class IndexReader:
 
     def place(self, document: int) -> tuple[Segment, int]:
         """The segment of a document and its number there."""
-        number = int(np.searchsorted(self.bases, document, side="right")) - 1
-        return self.segments[number], document - int(self.bases[number])
-
-    @cached_property
-    def max_seq_no(self) -> int:
-        """The highest sequence number that is searchable; -1 in an empty index."""
-        return max((int(segment.seq_nos.max()) for segment in self.segments if segment.count), default=-1)
+        number = bisect_right(self._base_list, document) - 1
+        return self.segments[number], document - self._base_list[number]

@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from idxopt.engines.embedded import durable, merging, sealed, written
-from idxopt.engines.embedded.catalogue_file import Stamp, clean, stamp
+from idxopt.engines.embedded.catalogue_file import clean
 from idxopt.engines.embedded.frequencies import Frequencies
 from idxopt.engines.embedded.index_reader import IndexReader
 from idxopt.engines.embedded.locks import exclusive
@@ -59,7 +59,7 @@ class IndexStore:
         self._written = folder / written.FOLDER
         self._cache_lock = threading.Lock()
         self._open: dict[str, Segment] = {}
-        self._known: tuple[Stamp | None, Commit] = (None, Commit())
+        self._known: tuple[bytes | None, Commit] = (None, Commit())
         self._reader: tuple[tuple[str, ...], IndexReader] = ((), IndexReader(()))
 
     def create(self) -> None:
@@ -73,7 +73,7 @@ class IndexStore:
         """The present commit."""
         path = self.folder / "commit.json"
         with self._cache_lock:
-            present = stamp(path)
+            present = sealed.stamp(path)
             if present is None or present != self._known[0]:
                 self._known = (present, _commit(sealed.read(path)))
             return self._known[1]

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from idxopt.engines.embedded.durable import disk_errors
 from idxopt.errors import Overloaded
 
-LOCK_SECONDS = 120.0
+LOCK_SECONDS = 600.0
 """How long a change waits for another one. The longest is the merge of a large index."""
 
 

@@ -121,13 +121,13 @@ class Strings:
 
     def __init__(self, pack: Pack, name: str) -> None:
         self._bytes = pack[f"{name}.bytes"].data
-        self._offsets = pack[f"{name}.offsets"]
+        self._offsets = pack[f"{name}.offsets"].data  # a memoryview gives plain int, which is faster one at a time
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
     def __getitem__(self, index: int) -> bytes:
-        return bytes(self._bytes[int(self._offsets[index]) : int(self._offsets[index + 1])])
+        return bytes(self._bytes[self._offsets[index] : self._offsets[index + 1]])
 
 
 def add_strings(writer: PackWriter, name: str, values: list[bytes]) -> None:

@@ -40,6 +40,15 @@ def read(path: Path) -> Any:
     raise damaged(path)
 
 
+def stamp(path: Path) -> bytes | None:
+    """The first line of a file, which holds the checksum of the rest: equal for equal content. None: not there."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(128)
+    except FileNotFoundError:
+        return None
+
+
 def check_format(number: int, path: Path) -> None:
     """EngineError when a file was written by a later idxopt."""
     if number > FORMAT:

@@ -23,6 +23,9 @@ from idxopt.text.analysis import analyzer
 MAX_CLAUSES = 1024
 """`indices.query.bool.max_clause_count` of servers: terms times fields of one query."""
 
+ROWS_A_DOCUMENT = 8
+"""A first guess of how many rows must be sorted for each document wanted when rows are collapsed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
@@ -114,21 +117,24 @@ def _field_scores(
 
 
 def _best(reader: IndexReader, query: Query, fields: Fields, documents: Array, scores: Array) -> Array:
-    """Document numbers of the page asked for, best first."""
+    """Document numbers of the page asked for, best first. Sorts only as many as can come in."""
     wanted = query.skip + query.size
-    if query.collapse is None and 0 < wanted < len(documents):
-        last = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
-        documents, scores = documents[scores >= last], scores[scores >= last]
-    ties = np.zeros(len(documents), dtype=np.uint32)
-    if query.tie is not None:
-        ties = _keyword(reader, query.tie, fields, "sort on")[documents]
-    order = np.lexsort((documents, ties, -scores))
-    ranked = documents[order]
-    if query.collapse is not None:
-        groups = _keyword(reader, query.collapse, fields, "collapse on")[ranked]
-        _, first = np.unique(groups, return_index=True)
-        ranked = ranked[np.sort(first)]
-    return ranked[query.skip : wanted]
+    ties = None if query.tie is None else _keyword(reader, query.tie, fields, "sort on")
+    groups = None if query.collapse is None else _keyword(reader, query.collapse, fields, "collapse on")
+    take = wanted if groups is None else ROWS_A_DOCUMENT * wanted
+    while True:
+        chosen, high = documents, scores
+        if 0 < take < len(scores):
+            last = np.partition(scores, len(scores) - take)[len(scores) - take]
+            chosen, high = documents[scores >= last], scores[scores >= last]
+        order = np.lexsort((chosen, np.zeros_like(chosen) if ties is None else ties[chosen], -high))
+        ranked = chosen[order]
+        if groups is not None:
+            _, first = np.unique(groups[ranked], return_index=True)
+            ranked = ranked[np.sort(first)]
+        if len(ranked) >= wanted or len(chosen) == len(documents):
+            return ranked[query.skip : wanted]
+        take *= 8
 
 
 def _keyword(reader: IndexReader, path: str, fields: Fields, what: str) -> Array:
