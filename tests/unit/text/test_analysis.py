@@ -91,5 +91,5 @@ def test_stem_is_total_and_never_longer_than_one_more(word: str) -> None:
 )
 def test_time_is_linear(unit: str) -> None:
     started = time.perf_counter()
-    analyzer("english")(unit * (500_000 // len(unit)))
+    analyzer("english")(unit * (200_000 // len(unit)))
     assert time.perf_counter() - started < 20
