@@ -136,8 +136,15 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
         steps=tuple(draft.steps),
         marks=fingerprint(observed),
         notes=tuple(draft.notes),
-        lost_on_write={view: lost for view, item in compiled.views.items() if (lost := item.lost_on_write)},
+        lost_on_write=_lost_on_write(observed, compiled),
     )
+
+
+def _lost_on_write(observed: Observed, compiled: Compiled) -> dict[str, tuple[str, ...]]:
+    """What documents written through the alias will lack; nobody writes to the embedded engine but idxopt."""
+    if observed.capabilities.engine == "embedded":
+        return {}
+    return {view: item.lost_on_write for view, item in compiled.views.items() if item.lost_on_write}
 
 
 def _lower(program: Program, target: Target, generations: Mapping[str, Generation]) -> Compiled:
