@@ -16,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from idxopt.operators.counting import is_counted, line_digest
 from idxopt.operators.markup import parsed_markup
 from idxopt.operators.outline import section_end, without_spans
 from idxopt.operators.phrases import phrase_pattern
 from idxopt.operators.row import Row
-from idxopt.operators.tables import Tables, is_counted, line_digest
+from idxopt.operators.tables import Tables
 from idxopt.operators.transform import Context, Transform, rewriting, without_field
 from idxopt.program.patterns import compile_replacement
 from idxopt.program.schema import Markup

@@ -18,7 +18,7 @@ from idxopt.operators.paths import place, value_at
 from idxopt.operators.registry import cost
 from idxopt.operators.row import Document, Row, StoredRow, check_doc_id, row_id
 from idxopt.operators.steps import compile_steps
-from idxopt.operators.tables import Tables
+from idxopt.operators.tables import Tables, require
 from idxopt.operators.transform import Context
 from idxopt.program.schema import Program
 
@@ -43,13 +43,17 @@ class Rejected:
 
 
 class Interpreter:
-    """One view of a program as a function from a document to its rows."""
+    """One view of a program as a function from a document to its rows.
+
+    Raises ProgramError for steps that this version does not build, and where `tables` lack what the view needs.
+    """
 
     def __init__(self, program: Program, view_name: str, tables: Tables, *, cache: StepCache | None = None) -> None:
         self.program = program
         self.view_name = view_name
         self.primary = view_name == program.primary
         view = program.views[view_name]
+        require(tables, program, view_name)
         self._transforms = compile_steps(view.steps, Context(program.source.markup, tables))
         self._plan = cache.plan(program, view.steps, tables) if cache is not None else None
 

@@ -1,68 +1,62 @@
 """Frozen corpus tables: document frequencies, repeated lines, titles of neighbours. Made in one pass over the sources.
 
-Tables read SOURCE fields only (a step's own input may have been rewritten by the steps before it): so one pass serves
-all views, and the tables do not depend on the steps. They belong to the build's manifest; the program never has them.
+They belong to the build's manifest; the program never has them. A program that needs more than the frozen tables have
+gets the missing ones beside them, and what is there stays as it is.
 
 Memory is bounded by `frequencies.MAX_ENTRIES` counted terms a field (and as many lines): when there are more, those
 with the lowest counts are dropped and counted anew should they come again, so that a count may be too low by the
-table's `floor`. A table that is cut, by this or by `max_idf_terms`, keeps the terms of the highest document
-frequencies (ties by code point), and every term that is not in it takes the lowest document frequency that is in it.
+highest count that was dropped. A table that is cut, by this or by `max_idf_terms`, keeps the terms of the highest
+document frequencies (ties by code point), and every term that is not in it takes the lowest document frequency in it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
-from idxopt.errors import BuildError
+from idxopt.errors import BuildError, ProgramError
 from idxopt.hashing import digest
+from idxopt.operators.counting import ChunkCounts, Stream, TablesNeeded, count_chunk, make_chunk_function
 from idxopt.operators.frequencies import BoundedCounts, DocumentFrequencies
-from idxopt.operators.paths import value_at
-from idxopt.operators.row import Document, text_of
-from idxopt.operators.streams import prime_terms_of, words_of
-from idxopt.program.schema import Markup, Program
+from idxopt.operators.parallel import Crashed, Pool
+from idxopt.operators.row import Document
+from idxopt.program.schema import Program, View
 from idxopt.program.steps import Discard, Keywords, Neighbours, PrimeTerms
-from idxopt.text.identifiers import WHITE_SPACE
 
 SCHEMA = "idxopt-tables/1"
 _CHUNK = 256
-_STRUCTURE = ("```", "~~~", "#")
-
-Stream = Literal["prime", "words"]
-
-
-@dataclass(frozen=True, slots=True)
-class TablesNeeded:
-    """What the steps of a program ask for, all by source field. False when nothing is asked for.
-
-    `frequencies`: the most terms any step wants (None: all) by (stream, field). `lines`: the lowest `min_docs` by
-    field. `titles`: fields whose neighbours are wanted.
-    """
-
-    frequencies: Mapping[tuple[Stream, str], int | None] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
-    titles: frozenset[str] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.frequencies or self.lines or self.titles)
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of one corpus. `lines` maps a field to the digests of its repeated lines and their documents.
+    """The tables of one corpus of `documents`; `made` says what was asked for when they were made.
 
-    `titles` maps a field to (document id, title) of all documents that have one, by folder and id.
+    `lines` maps a field to the digests of its repeated lines and their documents, `titles` to (document id, title) of
+    all documents that have one, by folder and id.
     """
 
     documents: int = 0
+    made: TablesNeeded = field(default_factory=TablesNeeded)
     frequencies: Mapping[tuple[Stream, str], DocumentFrequencies] = field(default_factory=dict)
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     titles: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+    def missing(self, needed: TablesNeeded) -> TablesNeeded:
+        """What of `needed` is not here."""
+        return needed.beyond(self.made)
+
+    def with_more(self, more: Tables) -> Tables:
+        """These tables, and those of `more`."""
+        return Tables(
+            self.documents or more.documents,
+            self.made.joined(more.made),
+            {**self.frequencies, **more.frequencies},
+            {**self.lines, **more.lines},
+            {**self.titles, **more.titles},
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The tables as a JSON object; `from_json` gives them back."""
@@ -70,10 +64,19 @@ class Tables:
             "schema": SCHEMA,
             "documents": self.documents,
             "frequencies": [
-                {"stream": stream, "field": name, "cut": table.cut, "counts": dict(table.counts)}
+                {
+                    "stream": stream,
+                    "field": name,
+                    "terms": self.made.frequencies[stream, name],
+                    "documents": table.documents,
+                    "cut": table.cut,
+                    "counts": dict(table.counts),
+                }
                 for (stream, name), table in sorted(self.frequencies.items())
             ],
-            "lines": {name: dict(lines) for name, lines in self.lines.items()},
+            "lines": {
+                name: {"min_docs": self.made.lines[name], "counts": dict(lines)} for name, lines in self.lines.items()
+            },
             "titles": {name: [list(pair) for pair in pairs] for name, pairs in self.titles.items()},
         }
 
@@ -83,14 +86,19 @@ class Tables:
         try:
             if value["schema"] != SCHEMA:
                 raise ValueError(f"schema {value['schema']!r}")
-            documents = int(value["documents"])
+            frequencies = {(entry["stream"], entry["field"]): entry for entry in value["frequencies"]}
             return cls(
-                documents,
+                int(value["documents"]),
+                TablesNeeded(
+                    {key: entry["terms"] for key, entry in frequencies.items()},
+                    {name: entry["min_docs"] for name, entry in value["lines"].items()},
+                    frozenset(value["titles"]),
+                ),
                 {
-                    (entry["stream"], entry["field"]): DocumentFrequencies(documents, entry["counts"], entry["cut"])
-                    for entry in value["frequencies"]
+                    key: DocumentFrequencies(entry["documents"], entry["counts"], entry["cut"])
+                    for key, entry in frequencies.items()
                 },
-                value["lines"],
+                {name: entry["counts"] for name, entry in value["lines"].items()},
                 {name: tuple((id_, title) for id_, title in pairs) for name, pairs in value["titles"].items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -111,10 +119,24 @@ EMPTY_TABLES = Tables()
 
 def tables_needed(program: Program) -> TablesNeeded:
     """The tables that the steps of all views ask for."""
+    return _needed(program.views.values())
+
+
+def require(tables: Tables, program: Program, view_name: str) -> None:
+    """Raises ProgramError where a view needs tables that are not there: its terms would be scored by nothing."""
+    if tables.missing(_needed([program.views[view_name]])):
+        raise ProgramError(
+            "the frozen corpus tables lack what this view's steps need",
+            remedy="make them with build_tables (apply and refresh do)",
+            place=f"views.{view_name}",
+        )
+
+
+def _needed(views: Iterable[View]) -> TablesNeeded:
     frequencies: dict[tuple[Stream, str], int | None] = {}
     lines: dict[str, int] = {}
     titles: set[str] = set()
-    for step in (step for view in program.views.values() for step in view.steps):
+    for step in (step for view in views for step in view.steps):
         match step:
             case PrimeTerms():
                 _want(frequencies, ("prime", step.field), step.max_idf_terms)
@@ -135,54 +157,63 @@ def _want(frequencies: dict[tuple[Stream, str], int | None], key: tuple[Stream, 
     frequencies[key] = None if terms is None or before is None else max(before, terms)
 
 
-def build_tables(program: Program, documents: Iterable[Document]) -> Tables:
-    """The tables that `program` needs, in one pass over `documents` (none is read when it needs none)."""
-    needed = tables_needed(program)
+def build_tables(
+    program: Program, documents: Iterable[Document], *, workers: int = 1, base: Tables = EMPTY_TABLES
+) -> Tables:
+    """The tables that `program` needs, in one pass over `documents` (none is read when nothing is missing).
+
+    What `base` has is kept; only what it lacks is made. `workers` 1 counts in this process.
+    """
+    needed = base.missing(tables_needed(program))
     if not needed:
-        return EMPTY_TABLES
-    counting = _Counting(program, needed)
+        return base
+    counting = _Counting(needed)
+    chunks = _chunks(documents)
+    if workers > 1:
+        work = (program.source, needed)
+        with Pool(f"{make_chunk_function.__module__}:{make_chunk_function.__name__}", work, workers) as pool:
+            for (counts,) in pool.map([chunk] for chunk in chunks):
+                if isinstance(counts, Crashed):
+                    raise BuildError(
+                        f"a worker process died while counting (exit code {counts.exit_code})",
+                        remedy="free memory, or use fewer workers",
+                    )
+                counting.add(counts)
+    else:
+        for chunk in chunks:
+            counting.add(count_chunk(program.source, needed, chunk))
+    return base.with_more(counting.tables())
+
+
+def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
     remaining = iter(documents)
     while chunk := list(islice(remaining, _CHUNK)):
-        counting.add(chunk)
-    return counting.tables()
+        yield chunk
 
 
 class _Counting:
-    """The tables while they are being made."""
+    """Tables while they are being made."""
 
-    def __init__(self, program: Program, needed: TablesNeeded) -> None:
-        self._source = program.source
+    def __init__(self, needed: TablesNeeded) -> None:
         self._needed = needed
         self._documents = 0
         self._frequencies = {key: BoundedCounts() for key in needed.frequencies}
         self._lines = {name: BoundedCounts() for name in needed.lines}
         self._titles: dict[str, list[tuple[str, str]]] = {name: [] for name in needed.titles}
 
-    def add(self, chunk: list[Document]) -> None:
-        self._documents += len(chunk)
-        for (stream, name), counts in self._frequencies.items():
-            found: Counter[str] = Counter()
-            for _, text in self._texts(name, chunk):
-                found.update(set(terms_of(stream, text, self._source.markup)))
-            counts.add(found)
-        for name, counts in self._lines.items():
-            found = Counter()
-            for _, text in self._texts(name, chunk):
-                found.update({line_digest(line) for line in text.split("\n") if is_counted(line)})
-            counts.add(found)
-        for name, pairs in self._titles.items():
-            pairs.extend(self._texts(name, chunk))
-
-    def _texts(self, name: str, chunk: list[Document]) -> Iterator[tuple[str, str]]:
-        path = self._source.fields[name]
-        for document in chunk:
-            value = value_at(document.source, path)
-            if value is not None:
-                yield document.id, text_of(value)
+    def add(self, counts: ChunkCounts) -> None:
+        self._documents += counts.documents
+        for key, found in counts.frequencies.items():
+            self._frequencies[key].add(found)
+        for name, found in counts.lines.items():
+            self._lines[name].add(found)
+        for name, pairs in counts.titles.items():
+            self._titles[name].extend(pairs)
 
     def tables(self) -> Tables:
         return Tables(
             self._documents,
+            self._needed,
             {key: self._frozen(counts, self._needed.frequencies[key]) for key, counts in self._frequencies.items()},
             {name: self._repeated(name, counts) for name, counts in self._lines.items()},
             {
@@ -198,22 +229,6 @@ class _Counting:
     def _repeated(self, name: str, counts: BoundedCounts) -> dict[str, int]:
         least = self._needed.lines[name]
         return {line: count for line, count in sorted(counts.counts.items()) if count >= least}
-
-
-def terms_of(stream: Stream, text: str, markup: Markup) -> list[str]:
-    """The tokens of a text in one of the two streams."""
-    return prime_terms_of(text, markup) if stream == "prime" else words_of(text, markup)
-
-
-def is_counted(line: str) -> bool:
-    """Whether a line can be boilerplate: it has a letter or digit, and is neither a heading nor a code fence."""
-    text = line.strip(WHITE_SPACE)
-    return not text.startswith(_STRUCTURE) and any(character.isalnum() for character in text)
-
-
-def line_digest(line: str) -> str:
-    """16 hex digits that stand for a line without the white space around it."""
-    return blake2b(line.strip(WHITE_SPACE).encode("utf-8"), digest_size=8).hexdigest()
 
 
 def folder_order(doc_id: str) -> tuple[str, str]:

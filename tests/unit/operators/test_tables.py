@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idxopt.errors import BuildError
+from idxopt.errors import BuildError, ProgramError
+from idxopt.operators.counting import TablesNeeded, line_digest
 from idxopt.operators.frequencies import BoundedCounts, DocumentFrequencies
-from idxopt.operators.tables import EMPTY_TABLES, Tables, build_tables, line_digest, tables_needed
+from idxopt.operators.interpreter import Interpreter
+from idxopt.operators.row import Document
+from idxopt.operators.tables import EMPTY_TABLES, Tables, build_tables, tables_needed
 from tests.unit.operators.corpus import document
 from tests.unit.program.programs import program
 
@@ -66,6 +69,48 @@ def test_tables_are_of_the_source_and_come_back_from_json():
 def test_the_order_of_documents_does_not_matter():
     documents = [document(f"text {n} alpha", title=f"T{n}", doc_id=f"{n % 3}/{n}") for n in range(600)]
     assert build_tables(program(ALL), documents).digest == build_tables(program(ALL), documents[::-1]).digest
+
+
+def test_processes_count_what_one_process_counts():
+    documents = [document(f"text {n} alpha\nline {n % 5}", title=f"T{n}", doc_id=f"{n % 3}/{n}") for n in range(600)]
+    assert build_tables(program(ALL), documents, workers=2) == build_tables(program(ALL), documents)
+
+
+def test_what_is_frozen_stays_and_only_what_is_missing_is_counted():
+    first = [document("alpha beta", doc_id="a"), document("alpha", doc_id="b")]
+    later = [document("gamma", doc_id="c")]
+    frozen = build_tables(program([PRIME]), first)
+    assert build_tables(program([PRIME]), later, base=frozen) is frozen
+    assert build_tables(program([{**PRIME, "max_idf_terms": 1}]), later, base=frozen) is frozen
+    more = build_tables(program(ALL), later, base=frozen)
+    assert more.frequencies["prime", "body"] == frozen.frequencies["prime", "body"]
+    assert more.titles == {"title": (("c", "Title"),)}
+    assert not more.missing(tables_needed(program(ALL)))
+    assert Tables.from_json(more.to_json()) == more
+
+
+def test_a_smaller_table_is_not_enough():
+    made = TablesNeeded({("prime", "body"): 10}, {"body": 5}, frozenset({"title"}))
+    assert not TablesNeeded({("prime", "body"): 10}, {"body": 6}).beyond(made)
+    assert TablesNeeded({("prime", "body"): 11}, {"body": 4}).beyond(made).frequencies == {("prime", "body"): 11}
+    assert TablesNeeded({("prime", "body"): None}).beyond(made)
+    assert TablesNeeded(lines={"body": 4}).beyond(made).lines == {"body": 4}
+
+
+def test_an_interpreter_without_its_tables_is_refused():
+    with pytest.raises(ProgramError, match="corpus tables lack"):
+        Interpreter(program([PRIME]), "parts", EMPTY_TABLES)
+    Interpreter(program([PRIME]), "content", EMPTY_TABLES)
+
+
+def test_documents_that_cannot_be_read_are_left_to_the_interpreter():
+    nested: Any = "x"
+    for _ in range(2_000):
+        nested = [nested]
+    documents = [document("half \ud800", doc_id="a"), Document("b", {"text": nested}), document("alpha", doc_id="c")]
+    tables = build_tables(program(ALL), documents)
+    assert dict(tables.frequencies["prime", "body"].counts) == {"alpha": 1}
+    assert len(tables.digest) == 64
 
 
 @pytest.mark.parametrize("value", [{}, {"schema": "idxopt-tables/0"}, {"schema": "idxopt-tables/1", "documents": "x"}])
