@@ -46,14 +46,17 @@ def run(*arguments: str | Path, typed: str | None = None) -> Ran:
 
 
 def spawn(
-    *arguments: str | Path, folder: Path, variables: Mapping[str, str] | None = None, before: Sequence[str] = ()
+    *arguments: str | Path,
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[str]:
-    """As a process, in a folder; stdin is empty. `before`: words put before the Python interpreter."""
+    """As a process, in a folder; stdin is empty unless a file descriptor is given."""
     return subprocess.Popen(
-        [*before, sys.executable, "-m", "idxopt", *map(str, arguments)],
+        [sys.executable, "-m", "idxopt", *map(str, arguments)],
         cwd=folder,
         env={**os.environ, **(variables or {})},
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

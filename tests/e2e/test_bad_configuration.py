@@ -45,7 +45,7 @@ CASES = [
         "reference",
         remedy="env:NAME",
     ),
-    prod("password in the address", f'url = "http://me:{SECRET}@127.0.0.1:9"', "clusters.prod", remedy="auth"),
+    prod("password in the address", f'url = "http://me:{SECRET}@127.0.0.1:9"', "clusters.prod", "auth"),
     prod(
         "variable that is not set",
         f'{URL}auth = {{user = "me", password = "env:NO_SUCH_SECRET"}}',

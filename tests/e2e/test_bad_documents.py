@@ -55,7 +55,7 @@ DOCUMENTS = [
     unreadable(
         "no document has a mapped field", b'{"_id": "d1", "name": "t"}\n', DOCS, "title", remedy="source.fields"
     ),
-    lines("line over the size limit", FIRST + document(text="x" * (33 * 1024 * 1024)), f"{DOCS}:2", "MB"),
+    lines("line over the size limit", FIRST + document(text="x" * (33 * 1024 * 1024)), f"{DOCS}:2", "33,554,432 bytes"),
     unreadable("broken gzip", gzip.compress(FIRST)[:20], DOCS),
     unreadable("Parquet that is none", b"PAR1 and nothing more", "new.parquet", name="new.parquet"),
     lines("CSV with a short line", b"_id,title,text\nd1,t,x\nd2\n", "new.csv:3", name="new.csv"),

@@ -60,7 +60,7 @@ def idxopt(
         typer.echo(f"idxopt {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), nl=False)
+        typer.echo(context.get_help())
 
 
 _COMMANDS = (

@@ -47,11 +47,10 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     from idxopt.deploy.status import data_lag
     from idxopt.program.canonical import canonical
     from idxopt.program.validate import load_program
-    from idxopt.sources import open_source
 
     program = load_program(wanted.program)
     place = work.source_place(wanted.source)
-    source = open_source(place, program, engine=work.engine) if place is not None else None
+    source = work.open_source(place, program) if place is not None else None
     observed = observe(work.engine, program.name)
     intent = Intent(
         program=canonical(program),
@@ -70,11 +69,10 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
 def plan_source(work: Session, plan: Plan) -> Source | None:
     """The documents that a saved plan was made for; None when it builds nothing."""
     from idxopt.program.validate import program_from
-    from idxopt.sources import open_source
 
     if not plan.builds or plan.source is None:
         return None
-    return open_source(plan.source, program_from(plan.intent.program, "the plan's program"), engine=work.engine)
+    return work.open_source(plan.source, program_from(plan.intent.program, "the plan's program"))
 
 
 def is_plan_file(path: Path) -> bool:

@@ -14,6 +14,8 @@ from idxopt.cli.streams import say, start_log
 if TYPE_CHECKING:
     from idxopt.config import Config, Profile
     from idxopt.engines.port import Engine
+    from idxopt.program.schema import Program
+    from idxopt.sources import Source
 
 INDEX_PREFIX = "index:"
 
@@ -44,6 +46,13 @@ class Session:
         base = self.config.file.parent if self.config.file else Path()
         place = base / Path(self.profile.source).expanduser()
         return self.profile.source if place.resolve() == Path(self.profile.source).resolve() else str(place)
+
+    def open_source(self, place: str, program: Program) -> Source:
+        """The documents at a place, read as the program says and the profile allows."""
+        from idxopt.sources import Options, open_source
+
+        options = Options(max_document_bytes=self.profile.max_document_bytes)
+        return open_source(place, program, engine=self.engine, options=options)
 
     def close(self) -> None:
         if self._engine is not None:

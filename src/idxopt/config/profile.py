@@ -49,6 +49,7 @@ class Profile(BaseModel):
     shards: Annotated[int, Field(ge=1, le=1_024)] = 1
     replicas: Annotated[int, Field(ge=0, le=20)] = 0
     source: str | None = None
+    max_document_bytes: Annotated[int, Field(ge=1)] = 32 * 1024 * 1024
     workers: Annotated[int, Field(ge=1, le=64)] = 2
     keep: Annotated[int, Field(ge=0, le=100)] = 1
     grace_s: Annotated[float, Field(ge=0)] = 600.0

@@ -52,11 +52,10 @@ def status(
 def _read(work: Session, name: str, given: str | None) -> Status:
     from idxopt.builds.resolver import Resolver
     from idxopt.deploy.status import read_status
-    from idxopt.sources import open_source
 
     place = work.source_place(given)
     live = Resolver(work.engine, name).live() if place is not None else None
-    source = open_source(place, live.program, engine=work.engine) if place is not None and live is not None else None
+    source = work.open_source(place, live.program) if place is not None and live is not None else None
     return read_status(work.engine, name, cluster=work.cluster, source=source)
 
 
