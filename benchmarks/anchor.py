@@ -1,7 +1,7 @@
 """An anchor outside this project: SciFact with title and text in one field, against Anserini's published figures.
 
 A program cannot join two fields into one, so the joined text is written to a temporary corpus, as Anserini's flat
-BEIR indexes have it (title, space, text; https://castorini.github.io/anserini, regressions of beir-v1.0.0-scifact.flat).
+BEIR indexes have it (title, space, text; its regressions of beir-v1.0.0-scifact.flat).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Programs that a benchmark starts and watches from outside."""
