@@ -78,7 +78,7 @@ def program(name: str = "handbook", *, views: int = 4, **changes: Any) -> Progra
 
 def options(tmp_path: Path, **changes: Any) -> ApplyOptions:
     """Fast locks, one worker."""
-    made = ApplyOptions(cache=tmp_path / "cache", lock=LockSettings(heartbeat_s=0.5, ttl_s=3.0), workers=1, grace_s=0.0)
+    made = ApplyOptions(cache=tmp_path / "cache", lock=LockSettings(heartbeat_s=0.5, ttl_s=2.0), workers=1, grace_s=0.0)
     return replace(made, **changes)
 
 
