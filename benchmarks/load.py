@@ -35,9 +35,10 @@ from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import Engine, IndexState
 from idxopt.errors import EngineError
 from idxopt.operators.interpreter import stored_rows
-from idxopt.operators.row import Document, StoredRow
+from idxopt.operators.row import StoredRow
 from idxopt.operators.tables import build_tables
 from idxopt.program.schema import Program
+from idxopt.sources.opening import open_source
 from tests.nodes.launcher import node
 
 ROUNDS = 7
@@ -109,7 +110,7 @@ def _against_peer(
     engine: OpenSearchEngine, url: str, of: Collection, rounds: int, folder: Path, report: Report
 ) -> None:
     wanted = load_program(of)
-    documents = [Document(record["_id"], record) for record in of.documents()]
+    documents = list(open_source(of.place, wanted).documents())
     tables = build_tables(wanted, documents)
     capabilities = engine.capabilities()
     target = Target("opensearch", capabilities.bm25_factor, capabilities.pipelines)
