@@ -169,18 +169,14 @@ class Loader:
             yield from rows.get(view.view, ())
 
     def _tables(self, snapshot: Snapshot) -> tuple[Tables, TablesRecord | None]:
-        """The live build's frozen tables, unless its table generation was raised; what they lack is made beside them."""
-        needed = tables_needed(self._lowered.program)
-        if not needed:
+        """The live build's frozen tables, unless its table generation was raised or it has none."""
+        if not tables_needed(self._lowered.program):
             return EMPTY_TABLES, None
-        live, frozen = self._observed.live, EMPTY_TABLES
+        live = self._observed.live
         if live is not None and live.tables is not None and self._same_table_generation(live):
-            frozen = Tables.from_json(self._store.tables(live.tables.digest))
-            if not frozen.missing(needed):
-                return frozen, live.tables
+            return Tables.from_json(self._store.tables(live.tables.digest)), live.tables
         self._progress.stage("corpus tables")
-        documents = snapshot.documents()
-        tables = build_tables(self._lowered.program, documents, workers=self._options.workers, base=frozen)
+        tables = build_tables(self._lowered.program, snapshot.documents(), workers=self._options.workers)
         self._store.put_tables(tables.digest, tables.to_json())
         return tables, TablesRecord(digest=tables.digest, documents=tables.documents, created=self._store.now())
 

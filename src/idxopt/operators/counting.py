@@ -46,12 +46,6 @@ class TablesNeeded:
             self.titles - made.titles,
         )
 
-    def joined(self, other: TablesNeeded) -> TablesNeeded:
-        """Both; where both ask for one table, what `other` asks for."""
-        return TablesNeeded(
-            {**self.frequencies, **other.frequencies}, {**self.lines, **other.lines}, self.titles | other.titles
-        )
-
 
 def _enough(made: TablesNeeded, key: tuple[Stream, str], terms: int | None) -> bool:
     if key not in made.frequencies:

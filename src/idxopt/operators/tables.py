@@ -1,7 +1,6 @@
 """Frozen corpus tables: document frequencies, repeated lines, titles of neighbours. Made in one pass over the sources.
 
-They belong to the build's manifest; the program never has them. A program that needs more than the frozen tables have
-gets the missing ones beside them, and what is there stays as it is.
+They belong to the build's manifest, one frozen set a build; the program never has them.
 
 Memory is bounded by `frequencies.MAX_ENTRIES` counted terms a field (and as many lines): when there are more, those
 with the lowest counts are dropped and counted anew should they come again, so that a count may be too low by the
@@ -48,16 +47,6 @@ class Tables:
         """What of `needed` is not here."""
         return needed.beyond(self.made)
 
-    def with_more(self, more: Tables) -> Tables:
-        """These tables, and those of `more`."""
-        return Tables(
-            self.documents or more.documents,
-            self.made.joined(more.made),
-            {**self.frequencies, **more.frequencies},
-            {**self.lines, **more.lines},
-            {**self.titles, **more.titles},
-        )
-
     def to_json(self) -> dict[str, Any]:
         """The tables as a JSON object; `from_json` gives them back."""
         return {
@@ -68,7 +57,6 @@ class Tables:
                     "stream": stream,
                     "field": name,
                     "terms": self.made.frequencies[stream, name],
-                    "documents": table.documents,
                     "cut": table.cut,
                     "counts": dict(table.counts),
                 }
@@ -87,15 +75,16 @@ class Tables:
             if value["schema"] != SCHEMA:
                 raise ValueError(f"schema {value['schema']!r}")
             frequencies = {(entry["stream"], entry["field"]): entry for entry in value["frequencies"]}
+            documents = int(value["documents"])
             return cls(
-                int(value["documents"]),
+                documents,
                 TablesNeeded(
                     {key: entry["terms"] for key, entry in frequencies.items()},
                     {name: entry["min_docs"] for name, entry in value["lines"].items()},
                     frozenset(value["titles"]),
                 ),
                 {
-                    key: DocumentFrequencies(entry["documents"], entry["counts"], entry["cut"])
+                    key: DocumentFrequencies(documents, entry["counts"], entry["cut"])
                     for key, entry in frequencies.items()
                 },
                 {name: entry["counts"] for name, entry in value["lines"].items()},
@@ -157,16 +146,14 @@ def _want(frequencies: dict[tuple[Stream, str], int | None], key: tuple[Stream, 
     frequencies[key] = None if terms is None or before is None else max(before, terms)
 
 
-def build_tables(
-    program: Program, documents: Iterable[Document], *, workers: int = 1, base: Tables = EMPTY_TABLES
-) -> Tables:
-    """The tables that `program` needs, in one pass over `documents` (none is read when nothing is missing).
+def build_tables(program: Program, documents: Iterable[Document], *, workers: int = 1) -> Tables:
+    """The tables that `program` needs, in one pass over `documents` (none is read when it needs none).
 
-    What `base` has is kept; only what it lacks is made. `workers` 1 counts in this process.
+    `workers` 1 counts in this process.
     """
-    needed = base.missing(tables_needed(program))
+    needed = tables_needed(program)
     if not needed:
-        return base
+        return EMPTY_TABLES
     counting = _Counting(needed)
     chunks = _chunks(documents)
     if workers > 1:
@@ -182,7 +169,7 @@ def build_tables(
     else:
         for chunk in chunks:
             counting.add(count_chunk(program.source, needed, chunk))
-    return base.with_more(counting.tables())
+    return counting.tables()
 
 
 def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -76,19 +76,6 @@ def test_processes_count_what_one_process_counts():
     assert build_tables(program(ALL), documents, workers=2) == build_tables(program(ALL), documents)
 
 
-def test_what_is_frozen_stays_and_only_what_is_missing_is_counted():
-    first = [document("alpha beta", doc_id="a"), document("alpha", doc_id="b")]
-    later = [document("gamma", doc_id="c")]
-    frozen = build_tables(program([PRIME]), first)
-    assert build_tables(program([PRIME]), later, base=frozen) is frozen
-    assert build_tables(program([{**PRIME, "max_idf_terms": 1}]), later, base=frozen) is frozen
-    more = build_tables(program(ALL), later, base=frozen)
-    assert more.frequencies["prime", "body"] == frozen.frequencies["prime", "body"]
-    assert more.titles == {"title": (("c", "Title"),)}
-    assert not more.missing(tables_needed(program(ALL)))
-    assert Tables.from_json(more.to_json()) == more
-
-
 def test_a_smaller_table_is_not_enough():
     made = TablesNeeded({("prime", "body"): 10}, {"body": 5}, frozenset({"title"}))
     assert not TablesNeeded({("prime", "body"): 10}, {"body": 6}).beyond(made)
