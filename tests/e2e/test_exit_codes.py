@@ -21,9 +21,9 @@ APPLY = ("apply", "better.json", "--source", "docs.jsonl")
 
 
 def test_0_1_and_2_of_plan(live):
-    assert run("plan", "program.json").code == ExitCode.OK == 0
-    assert run("plan", "nowhere.json").code == ExitCode.ERROR == 1
-    assert run("plan", "better.json").code == ExitCode.CHANGES == 2
+    assert run("plan", "program.json").code == 0
+    assert run("plan", "nowhere.json").code == 1
+    assert run("plan", "better.json").code == 2
 
 
 def test_2_of_plan_in_a_script(live):
@@ -36,7 +36,7 @@ def test_3_locked_names_the_holder_and_how_to_go_on(live):
     holder = EmbeddedEngine(live / "index")
     with Lock(holder, "handbook", "apply", who="somebody@elsewhere") as lock:
         locked = run(*APPLY, "--yes")
-        assert locked.code == ExitCode.LOCKED == 3
+        assert locked.code == 3
         for part in ("somebody@elsewhere", "`apply`", lock.id, "last heartbeat", "expires"):
             assert part in locked.err
         assert "--lock-timeout" in locked.err
@@ -67,7 +67,7 @@ def test_4_stale_plan(live):
     assert run("plan", "better.json", "--source", "docs.jsonl", "--out", "plan.json").code == ExitCode.CHANGES
     assert run(*APPLY, "--yes").code == ExitCode.OK
     stale = run("apply", "plan.json")
-    assert stale.code == ExitCode.STALE == 4
+    assert stale.code == 4
 
 
 def test_4_also_on_another_cluster(live):
@@ -81,17 +81,17 @@ def test_4_also_on_another_cluster(live):
 
 def test_5_a_gate_refuses(live):
     judged = ("--queries", "queries.jsonl", "--qrels", "qrels.tsv", "--require", "P@5>=.9")
-    assert run(*APPLY, "--yes", *judged).code == ExitCode.REFUSED == 5
+    assert run(*APPLY, "--yes", *judged).code == 5
 
 
 def test_6_budget():
-    assert failure_of(BudgetReached("spent", remedy="raise it")).exit_code == ExitCode.BUDGET == 6
+    assert failure_of(BudgetReached("spent", remedy="raise it")).exit_code == 6
 
 
 @pytest.mark.parametrize("arguments", [("plan", "--bogus"), ("plan",), ("nonsense",), ("plan", "a", "b")])
 def test_64_wrong_usage_as_a_process(site, arguments):
     ran = call(*arguments, folder=site)
-    assert ran.code == ExitCode.USAGE == 64
+    assert ran.code == 64
     assert ran.out == ""
     assert ran.err.startswith("error: ")
 
