@@ -17,7 +17,10 @@ from idxopt.errors import IdxoptError
 
 
 def canonical_json(value: Any) -> bytes:
-    """RFC 8785 form of a JSON value. Raises IdxoptError for what JSON cannot carry exactly (NaN, integers beyond 2^53)."""
+    """RFC 8785 form of a JSON value.
+
+    Raises IdxoptError for what JSON cannot carry exactly (NaN, integers beyond 2^53).
+    """
     try:
         return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError as error:

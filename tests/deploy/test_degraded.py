@@ -11,7 +11,7 @@ from idxopt.engines.opensearch import OpenSearchEngine
 from tests.deploy.harness import answers, documents, plan_of, program, put_live, write_documents
 from tests.faults.bulk import BulkFault
 from tests.faults.proxy import FaultProxy
-from tests.faults.rules import Drop, Match
+from tests.faults.rules import Drop, Match, Rule
 
 
 @pytest.mark.timeout(300)
@@ -20,7 +20,7 @@ def test_same_documents_and_scores_as_undisturbed(opensearch_url: str, name: str
     calm = OpenSearchEngine.connect(opensearch_url)
     put_live(calm, program(f"{name}calm"), data, tmp_path)
     bulk = "*/_bulk"
-    rules = [
+    rules: list[Rule] = [
         Drop(Match(method="POST", path="/_aliases", nth=2), when="after"),
         Drop(Match(path="*", every=10), when="before"),
         BulkFault(429, share=0.2, match=Match(method="POST", path=bulk), once=True),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 
 import orjson
 
 from idxopt.deploy.intent import Estimate, Plan
+from idxopt.errors import SourceError
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
 from idxopt.operators.tables import build_tables
@@ -62,9 +64,10 @@ def _transformed(program: Program, views: Sequence[str], sample: Sequence[Docume
     for view in views:
         interpreter = Interpreter(program, view, tables)
         for document in sample:
-            for row in interpreter.stored(document):
-                rows += 1
-                size += len(orjson.dumps(row.body, option=orjson.OPT_NON_STR_KEYS))
+            with contextlib.suppress(SourceError):  # apply counts and names what cannot be indexed
+                for row in interpreter.stored(document):
+                    rows += 1
+                    size += len(orjson.dumps(row.body, option=orjson.OPT_NON_STR_KEYS))
     return rows, size
 
 

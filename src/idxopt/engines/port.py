@@ -1,8 +1,8 @@
 """The port that every engine adapter implements, in the terms of OpenSearch's REST interface.
 
 One shape for all: index bodies, templates, pipelines and queries are the JSON that the compiler makes; the embedded
-engine understands exactly the subset that the compiler emits (see `engines/embedded`). Planning gets the `Reader` half only;
-nothing in it writes. Errors are those of `idxopt.errors`; every call has a time-out.
+engine understands exactly the subset that the compiler emits (see `engines/embedded`). Planning gets the `Reader` half
+only; nothing in it writes. Errors are those of `idxopt.errors`; every call has a time-out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ Body = Mapping[str, Any]
 class Capabilities:
     """What the probe found. `None` means: could not be read (permissions), assume the careful choice.
 
-    `bm25_factor`: scores carry the factor k1 + 1 (OpenSearch 2.x, Elasticsearch). `pipelines`: ingest pipelines run here.
+    `bm25_factor`: scores carry the factor k1 + 1 (OpenSearch 2.x, Elasticsearch). `pipelines`: ingest pipelines run
+    here.
     `single_pit`: one PIT sorted by `_shard_doc` reads a whole index (3.x, Elasticsearch), else one PIT a shard.
     `notes`: one sentence for each thing that the probe could not find out.
     """
@@ -42,8 +43,9 @@ class Capabilities:
 class IndexState:
     """One physical index as the engine reports it.
 
-    `settings` is flat (`index.number_of_shards` -> "1"), without what the engine makes itself (uuid, creation date, version,
-    provided name). `mappings` is the mapping with `_meta`. `aliases` maps alias to its definition (`is_hidden`, ...).
+    `settings` is flat (`index.number_of_shards` -> "1"), without what the engine makes itself (uuid, creation date,
+    version, provided name). `mappings` is the mapping with `_meta`. `aliases` maps alias to its definition
+    (`is_hidden`, ...).
     """
 
     name: str
@@ -56,7 +58,10 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """Counts of one index. `checkpoints`: global checkpoint of each primary shard, by shard number (-1: nothing written)."""
+    """Counts of one index.
+
+    `checkpoints`: global checkpoint of each primary shard, by shard number (-1: nothing written).
+    """
 
     documents: int
     deleted: int
@@ -95,7 +100,8 @@ class StoredDocument:
 class AliasAction:
     """One action of `update_aliases`. `options` holds `is_hidden`, `is_write_index`, `filter`...
 
-    `remove` always carries `must_exist: true`. `remove_index` deletes a concrete index in the same request (`--take-over`).
+    `remove` always carries `must_exist: true`. `remove_index` deletes a concrete index in the same request (`--take-
+    over`).
     """
 
     kind: Literal["add", "remove", "remove_index"]
@@ -125,8 +131,8 @@ class RowFailure:
 class LoadReport:
     """Outcome of a load. `created` + `existed` + len(failed) = rows given.
 
-    `existed`: answered 409 and found stored with an equal digest (a retry, or a resumed load). `throttled`: items answered 429 or 503
-    at least once. `splits`: requests halved on 413.
+    `existed`: answered 409 and found stored with an equal digest (a retry, or a resumed load). `throttled`: items
+    answered 429 or 503 at least once. `splits`: requests halved on 413.
     """
 
     created: int
@@ -198,7 +204,10 @@ class Reader(Protocol):
     def list_pipelines(self, pattern: str) -> dict[str, Body]: ...
 
     def simulate_pipeline(self, body: Body, documents: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Sources as an ingest pipeline leaves them, in order (`{"_id", "_source"}` in, `_source` out). Rejected where a document fails."""
+        """Sources as an ingest pipeline leaves them, in order (`{"_id", "_source"}` in, `_source` out).
+
+        Rejected where a document fails.
+        """
         ...
 
     def get_document(self, index: str, id: str) -> StoredDocument | None: ...
@@ -207,8 +216,11 @@ class Reader(Protocol):
         """Realtime multi-get; ids that do not exist are absent."""
         ...
 
-    def scan(self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None) -> Iterator[StoredDocument]:
-        """Every document of the index at one point in time, none lost, none twice. `query` is a filter of the DSL subset.
+    def scan(
+        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None
+    ) -> Iterator[StoredDocument]:
+        """Every document of the index at one point in time, none lost, none twice. `query` is a filter of the DSL
+        subset.
 
         Raises EngineError when the number read differs from the count at that point in time.
         """
@@ -229,11 +241,17 @@ class Engine(Reader, Protocol):
     """The writing half."""
 
     def create_index(self, name: str, body: Body) -> IndexState:
-        """Creates with settings, mappings and aliases in the one request and reads back. Conflict when the name is taken."""
+        """Creates with settings, mappings and aliases in the one request and reads back.
+
+        Conflict when the name is taken.
+        """
         ...
 
     def delete_index(self, name: str, uuid: str) -> None:
-        """Deletes the index of that name only while it still has that uuid; Conflict otherwise; gone already is fine."""
+        """Deletes the index of that name only while it still has that uuid;
+
+        Conflict otherwise; gone already is fine.
+        """
         ...
 
     def update_settings(self, index: str, settings: Mapping[str, Any]) -> None:
@@ -266,7 +284,14 @@ class Engine(Reader, Protocol):
         ...
 
     def put_document(
-        self, index: str, id: str, source: Body, *, create: bool = False, expect: Version | None = None, refresh: bool = False
+        self,
+        index: str,
+        id: str,
+        source: Body,
+        *,
+        create: bool = False,
+        expect: Version | None = None,
+        refresh: bool = False,
     ) -> Version:
         """Stores one state document. Conflict when it exists (`create`) or has moved (`expect`)."""
         ...
@@ -284,15 +309,17 @@ class Engine(Reader, Protocol):
     ) -> LoadReport:
         """Bulk `create` past the pipeline (`pipeline=_none`) into the index of that uuid, never into a recreated one.
 
-        Streams; 429/503 items and requests are retried with back-pressure, 413 halves the request, a dropped connection is retried
-        (create makes that safe), a 409 is fetched and its digest compared (equal: stored; absent: retried; different: failed).
-        One bad row never fails the others.
+        Streams; 429/503 items and requests are retried with back-pressure, 413 halves the request, a dropped
+        connection is retried (create makes that safe), a 409 is fetched and its digest compared (equal: stored;
+        absent: retried; different:
+        failed). One bad row never fails the others.
         """
         ...
 
     def overwrite(self, index: str, uuid: str, puts: Iterable[LoadRow], deletes: Iterable[str]) -> LoadReport:
         """Bulk `index` and `delete` past the pipeline, to carry an application's writes over to another build.
 
-        Same retries and the same care for the uuid as `load`; deleting what is not there is fine. `created` counts puts.
+        Same retries and the same care for the uuid as `load`; deleting what is not there is fine. `created` counts
+        puts.
         """
         ...
