@@ -24,6 +24,7 @@ NEW = rows(*((f"new{n}", {"text": "river valley", "tag": "x"}) for n in range(7)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "BATCH_ROWS", 3)
     monkeypatch.setattr(index_store, "MAX_SEGMENTS", 2)
+    monkeypatch.setattr(index_store, "MAX_SMALL", 2)
 
 
 def _start(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,9 +35,7 @@ def analyse(name: str, texts: Sequence[Sequence[str]]) -> Frequencies:
     """Analyses texts; the values of one text are counted together, as a server does for an array."""
     analyze = analyzer(name)
     numbers = _Numbers()
-    terms: list[int] = []
-    counts: list[int] = []
-    sizes = []
+    terms, counts, sizes = array("I"), array("I"), array("I")
     for values in texts:
         counter: Counter[str] = Counter()
         for value in values:
@@ -44,12 +43,7 @@ def analyse(name: str, texts: Sequence[Sequence[str]]) -> Frequencies:
         terms.extend(map(numbers.__getitem__, counter))
         counts.extend(counter.values())
         sizes.append(len(counter))
-    return Frequencies(
-        list(numbers),
-        np.array(terms, dtype=np.uint32),
-        np.array(counts, dtype=np.uint32),
-        np.array(sizes, dtype=np.uint32),
-    )
+    return Frequencies(list(numbers), *(np.array(part, dtype=np.uint32) for part in (terms, counts, sizes)))
 
 
 def join(parts: Sequence[Frequencies]) -> Frequencies:

@@ -33,6 +33,10 @@ TERM = 1
 """The primary term of every document: there is no failover here."""
 
 MAX_SEGMENTS = 8
+"""Searchable segments; beyond it a refresh merges."""
+
+SMALL_BYTES = 100 << 20
+MAX_SMALL = 32
 _ATTEMPTS = 20
 
 _T = TypeVar("_T")
@@ -175,7 +179,21 @@ class IndexStore:
         first = commit.next_seq_no
         name = _new_name()
         write_segment(self.folder / name, rows, range(first, first + len(rows)), fields, analysed)
-        self._write(replace(commit, pending=(*commit.pending, name), next_seq_no=first + len(rows)))
+        pending = self._compacted((*commit.pending, name), commit.folded)
+        self._write(replace(commit, pending=pending, next_seq_no=first + len(rows)))
+        if len(pending) <= len(commit.pending):
+            self._clean()
+
+    def _compacted(self, pending: tuple[str, ...], folded: int) -> tuple[str, ...]:
+        """Merges small waiting segments when there are many: each is an open file, and a place to look ids up."""
+        segments = self._segments(pending)
+        small = [segment for segment in segments if segment.bytes < SMALL_BYTES]
+        if len(small) < MAX_SMALL:
+            return pending
+        large = [segment.name for segment in segments if segment.bytes >= SMALL_BYTES]
+        kept = self._kept([segment.name for segment in small], written.waiting(self._written, folded))
+        group = [(segment, mask) for segment, mask in zip(small, kept, strict=True) if mask.any()]
+        return (*large, self._rewritten(group)) if group else tuple(large)
 
     @contextmanager
     def appending(self) -> Iterator[None]:

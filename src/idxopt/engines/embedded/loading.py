@@ -20,12 +20,12 @@ from idxopt.engines.port import LoadReport, LoadRow, RowFailure
 from idxopt.errors import EngineError
 from idxopt.hashing import content_digest
 
-BATCH_BYTES = 16 << 20
-BATCH_ROWS = 50_000
+BATCH_BYTES = 4 << 20
+BATCH_ROWS = 20_000
 """A segment is written after so many bytes of JSON or so many rows: memory does not grow with the input."""
 
 MAX_ID_BYTES = 512
-_TASK_CHARACTERS = 500_000
+_TASK_CHARACTERS = 250_000
 
 Analyse = Callable[[str, Sequence[list[str]]], Frequencies]
 
@@ -87,7 +87,7 @@ def overwrite(
 
 def analyse_rows(rows: Sequence[Row], fields: Mapping[str, FieldType]) -> dict[str, Frequencies]:
     """The text fields of rows, by path, analysed in this process."""
-    return _analysed(rows, fields, analyse)
+    return _analysed(rows, fields, _Processes(1).analyse)
 
 
 def _analysed(rows: Sequence[Row], fields: Mapping[str, FieldType], run: Analyse) -> dict[str, Frequencies]:
@@ -118,7 +118,7 @@ class _Processes:
     def analyse(self, name: str, texts: Sequence[list[str]]) -> Frequencies:
         tasks = list(_tasks(texts))
         if self._workers <= 1 or len(tasks) < 2:
-            return analyse(name, texts)
+            return join([analyse(name, task) for task in tasks])
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
         try:

@@ -130,13 +130,14 @@ class Segment:
         hashes, order = self.pack["id.hash"], self.pack["id.order"]
         wanted = np.array([id_hash(each) for each in ids], dtype=np.uint64)
         places = np.searchsorted(hashes, wanted)
+        likely = np.flatnonzero(hashes[np.minimum(places, self.count - 1)] == wanted) if self.count else ()
         found = {}
-        for identifier, hashed, start in zip(ids, wanted.tolist(), places.tolist(), strict=True):
-            place = start
-            while place < self.count and int(hashes[place]) == hashed:
+        for number in map(int, likely):
+            place = int(places[number])
+            while place < self.count and hashes[place] == wanted[number]:
                 document = int(order[place])
-                if self.identifier(document) == identifier:
-                    found[identifier] = document
+                if self.identifier(document) == ids[number]:
+                    found[ids[number]] = document
                     break
                 place += 1
         return found
