@@ -20,7 +20,7 @@ SAMPLED = 1_000
 LOAD_BYTES_PER_SECOND = 4_000_000
 """What a small node indexes on one core; a guess that errs on the slow side."""
 INDEX_FACTOR = 0.6
-"""Index bytes a byte of stored rows: .60 on awsdocs_small (two views), .56 on scifact (2.19.1, one shard, default codec)."""
+"""Index bytes a byte of stored rows: .60 on awsdocs_small and .56 on scifact (2.19.1, one shard)."""
 
 
 def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
