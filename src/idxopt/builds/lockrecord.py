@@ -9,6 +9,7 @@ from typing import Any
 
 from idxopt.builds import names
 from idxopt.builds.clock import Clock, SystemClock
+from idxopt.builds.state import state_document
 from idxopt.engines.port import AliasAction, Engine, Reader, Version
 from idxopt.errors import BuildError, Conflict, LockedError
 
@@ -43,9 +44,7 @@ class LockRecord:
 
 def read_lock(engine: Reader, name: str) -> tuple[LockRecord, Version] | None:
     """The lock of a name and its compare-and-swap token, or None when nobody holds it."""
-    if engine.get_index(names.STATE_INDEX) is None:
-        return None
-    found = engine.get_document(names.STATE_INDEX, f"lock:{name}")
+    found = state_document(engine, names.STATE_INDEX, f"lock:{name}")
     if found is None:
         return None
     fields = {key: value for key, value in found.source.items() if key != "kind"}

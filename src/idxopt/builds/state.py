@@ -9,7 +9,7 @@ import base64
 import contextlib
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import orjson
@@ -91,24 +91,23 @@ class StateStore:
 
     def history(self, name: str) -> list[Event]:
         """Events of a name, oldest first."""
-        found = list(self._scan(names.STATE_INDEX, "event", name))
+        found = self._scan(names.STATE_INDEX, "event", name)
         # The index has one shard: its sequence numbers put events of the same millisecond in order.
         found.sort(key=lambda one: (one.source["event"]["at"], one.version.seq_no))
         return [Event.model_validate(one.source["event"]) for one in found]
 
     def _get(self, index: str, id_: str) -> Mapping[str, Any] | None:
-        if self._reader.get_index(index) is None:
-            return None
-        found = self._reader.get_document(index, id_)
+        found = state_document(self._reader, index, id_)
         return None if found is None else found.source
 
-    def _scan(self, index: str, kind: str, name: str | None) -> Iterable[StoredDocument]:
-        if self._reader.get_index(index) is None:
-            return []
+    def _scan(self, index: str, kind: str, name: str | None) -> list[StoredDocument]:
         terms = [{"term": {"kind": kind}}]
         if name is not None:
             terms.append({"term": {"name": name}})
-        return self._reader.scan(index, query={"bool": {"filter": terms}})
+        try:
+            return list(self._reader.scan(index, query={"bool": {"filter": terms}}))
+        except NotFound:
+            return []
 
 
 class StateWriter(StateStore):
@@ -118,11 +117,14 @@ class StateWriter(StateStore):
         super().__init__(engine)
         self._engine = engine
         self._clock = clock or SystemClock()
+        self._ensured = False
 
     def ensure(self) -> None:
-        """Makes the state indices where they are missing. Raises BuildError when a foreign index has such a name."""
-        for index in (names.BUILDS_INDEX, names.STATE_INDEX):
-            ensure_index(self._engine, index)
+        """Makes the state indices where they are missing, once. Raises BuildError when a foreign index has the name."""
+        if not self._ensured:
+            for index in (names.BUILDS_INDEX, names.STATE_INDEX):
+                ensure_index(self._engine, index)
+            self._ensured = True
 
     def put_manifest(self, manifest: Manifest) -> None:
         """Records a build. The same manifest again is fine; another one under that build id is an error."""
@@ -148,9 +150,8 @@ class StateWriter(StateStore):
 
     def delete_manifest(self, name: str, build: str) -> None:
         """Forgets a build whose indices are gone; the history still tells of it."""
-        if self._reader.get_index(names.BUILDS_INDEX) is not None:
-            with contextlib.suppress(NotFound):
-                self._engine.delete_document(names.BUILDS_INDEX, _manifest_id(name, build))
+        with contextlib.suppress(NotFound):
+            self._engine.delete_document(names.BUILDS_INDEX, _manifest_id(name, build))
             self._engine.refresh(names.BUILDS_INDEX)
 
     def put_tables(self, digest: str, tables: Mapping[str, Any]) -> None:
@@ -189,6 +190,14 @@ class StateWriter(StateStore):
     def now(self) -> str:
         """The time as manifests and events carry it."""
         return timestamp(self._clock)
+
+
+def state_document(reader: Reader, index: str, id_: str) -> StoredDocument | None:
+    """One document of a state index; None when it, or the whole index, is not there (nothing was ever applied)."""
+    try:
+        return reader.get_document(index, id_)
+    except NotFound:
+        return None
 
 
 def ensure_index(engine: Engine, index: str) -> IndexState:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from idxopt.builds import names
-from idxopt.builds.state import StateStore, StateWriter
+from idxopt.builds.state import StateStore, StateWriter, state_document
 from idxopt.engines.port import Engine, Reader
 from idxopt.hashing import text_digest
 
@@ -31,9 +31,7 @@ class SwitchRecord:
 
 def read_switch(reader: Reader, name: str, build: str) -> SwitchRecord | None:
     """The record of a build's last switch, None where there is none."""
-    if reader.get_index(names.STATE_INDEX) is None:
-        return None
-    found = reader.get_document(names.STATE_INDEX, _record_id(name, build))
+    found = state_document(reader, names.STATE_INDEX, _record_id(name, build))
     if found is None:
         return None
     record = found.source["switch"]
