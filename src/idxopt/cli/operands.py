@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from idxopt.cli.progress import counting
 from idxopt.cli.session import Session
 from idxopt.errors import BuildError, ProgramError, UsageError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from idxopt.builds.manifest import Manifest
     from idxopt.builds.resolver import LiveBuild
-    from idxopt.evaluation.judgments import JudgedQueries, Query, Run
+    from idxopt.evaluation.judgments import JudgedQueries, Query, Ranking, Run
 
 FORMS = "NAME (its live build), NAME@BUILD, BUILD, a program.json that was applied, or a run file"
 _BUILD = re.compile(r"[0-9a-f]{8}")
@@ -53,7 +54,15 @@ def answers(work: Session, operand: Operand, queries: Sequence[Query], depth: in
         return operand.run
     assert operand.build is not None
     searcher = Searcher(work.engine, operand.build)
-    return answer_queries(queries, lambda query: searcher.ranking(query.text, depth))
+    with counting(work.settings) as progress:
+
+        def ask(query: Query) -> Ranking:
+            asked[0] += 1
+            progress.advance(f"ask {operand.label}", asked[0], len(queries))
+            return searcher.ranking(query.text, depth)
+
+        asked = [0]
+        return answer_queries(queries, ask)
 
 
 def load_judgments(

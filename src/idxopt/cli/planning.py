@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from idxopt.cli.progress import patient
 from idxopt.cli.session import Session
 from idxopt.errors import BuildError, ProgramError, StalePlanError, UsageError
 
@@ -61,7 +62,8 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     )
     plan = make_plan(observed, intent, cluster=work.cluster)
     if source is not None:
-        plan = with_estimate(plan, program, source)
+        with patient(work.settings, "sampling documents"):
+            plan = with_estimate(plan, program, source)
         plan = plan.model_copy(update={"lag": data_lag(observed.live, source), "source": source.place})
     return Planned(plan, observed, source)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,3 +91,31 @@ def stoppable(settings: Settings) -> Iterator[ConsoleProgress]:
             yield progress
         finally:
             progress.close()
+
+
+@contextmanager
+def counting(settings: Settings) -> Iterator[ConsoleProgress]:
+    """Progress for work that changes nothing: Ctrl-C stops it where it is."""
+    progress = ConsoleProgress(settings, Interruption())
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+@contextmanager
+def patient(settings: Settings, what: str) -> Iterator[None]:
+    """Says what is going on while uncounted work takes more than two seconds; on a terminal only."""
+    if settings.quiet or settings.json or not sys.stderr.isatty():
+        yield
+        return
+    status = console(settings, stderr=True).status(what)
+    timer = threading.Timer(PATIENCE_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()

@@ -44,6 +44,12 @@ def say(settings: Settings, text: str) -> None:
         sys.stderr.flush()
 
 
+def hint(settings: Settings, text: str) -> None:
+    """What to do next; not with -q, and not where IDXOPT_IN_AUTOMATION says that nobody reads it."""
+    if os.environ.get("IDXOPT_IN_AUTOMATION", "") in ("", "0"):
+        say(settings, text)
+
+
 def console(settings: Settings, *, stderr: bool = False) -> Console:
     """A rich console for tables. `--no-color` and NO_COLOR switch colour off, FORCE_COLOR on; a pipe gets none."""
     from rich.console import Console

@@ -6,7 +6,7 @@ import pytest
 from rich.table import Table
 
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import console, print_tables, say, start_log
+from idxopt.cli.streams import console, hint, print_tables, say, start_log
 
 
 def table() -> Table:
@@ -70,3 +70,10 @@ def test_the_level_of_the_log(monkeypatch, verbose, variable, level):
     monkeypatch.setenv("IDXOPT_LOG", variable)
     start_log(Settings(verbose=verbose))
     assert logging.getLogger("idxopt").level == level
+
+
+def test_hints_are_for_people(capsys, monkeypatch):
+    hint(Settings(), "next")
+    monkeypatch.setenv("IDXOPT_IN_AUTOMATION", "1")
+    hint(Settings(), "next")
+    assert capsys.readouterr().err == "next\n"

@@ -12,7 +12,7 @@ from idxopt.cli import options
 from idxopt.cli.planning import Planned, Wanted, plan_program, write_plan
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import emit_json, say, write
+from idxopt.cli.streams import emit_json, hint, write
 from idxopt.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plan(
         else:
             _show(settings, planned, full=full)
         if out is not None and not planned.plan.empty:
-            say(settings, f"saved; apply it with: idxopt apply {out}")
+            hint(settings, f"saved; apply it with: idxopt apply {out}")
     return ExitCode.OK if planned.plan.empty else ExitCode.CHANGES
 
 

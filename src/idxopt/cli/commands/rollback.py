@@ -13,7 +13,7 @@ from idxopt.cli.confirm import confirm
 from idxopt.cli.planning import write_plan
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import emit_json, say, write
+from idxopt.cli.streams import emit_json, hint, write
 from idxopt.cli.units import counted
 from idxopt.errors import ExitCode
 
@@ -60,7 +60,7 @@ def rollback(
             if settings.json:
                 emit_json({**plan_json(plan), "writes": writes})
             if out is not None:
-                say(settings, f"saved; apply it with: idxopt apply {out}")
+                hint(settings, f"saved; apply it with: idxopt apply {out}")
             return ExitCode.OK if plan.empty else ExitCode.CHANGES
         allowed = Allowed(carry_writes, discard_writes, lock_timeout, message)
         allowed = decide_writes(work, observed, plan, allowed)
