@@ -20,11 +20,16 @@ class LegList:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """One document after fusion."""
+    """One document after fusion. `found`: its rank and score by leg key."""
 
     doc_id: str
     score: float
-    legs: Mapping[str, LegRank]
+    found: Mapping[str, tuple[int, float]]
+
+    @property
+    def legs(self) -> dict[str, LegRank]:
+        """Made when asked for: a page shows few of the documents that were fused."""
+        return {key: LegRank(rank, score) for key, (rank, score) in self.found.items()}
 
 
 def fuse(legs: Sequence[LegList], fusion: Fusion) -> list[Fused]:
@@ -33,15 +38,19 @@ def fuse(legs: Sequence[LegList], fusion: Fusion) -> list[Fused]:
     RRF: sum of weight / (k + rank), rank from 1 (Cormack et al. 2009); a document that a leg lacks gets nothing from
     it. weighted_sum: sum of weight * score, with each leg's scores stretched to 0..1 first under `min_max`.
     """
-    ranks: dict[str, dict[str, LegRank]] = {}
+    found: dict[str, dict[str, tuple[int, float]]] = {}
     scores: dict[str, float] = {}
     for leg in legs:
         gains = _rrf(leg, fusion.k) if fusion.method == "rrf" else _weighted(leg, fusion.normalize)
         for rank, ((doc_id, score), gain) in enumerate(zip(leg.documents, gains, strict=True), start=1):
-            ranks.setdefault(doc_id, {})[leg.key] = LegRank(rank, score)
-            scores[doc_id] = scores.get(doc_id, 0.0) + gain
+            if doc_id in scores:
+                scores[doc_id] += gain
+                found[doc_id][leg.key] = (rank, score)
+            else:
+                scores[doc_id] = gain
+                found[doc_id] = {leg.key: (rank, score)}
     order = sorted(scores, key=lambda doc_id: (-scores[doc_id], doc_id))
-    return [Fused(doc_id, scores[doc_id], ranks[doc_id]) for doc_id in order]
+    return [Fused(doc_id, scores[doc_id], found[doc_id]) for doc_id in order]
 
 
 def _rrf(leg: LegList, k: int) -> list[float]:
