@@ -70,12 +70,14 @@ class StateStore:
         """All names that have a recorded build."""
         return sorted({str(one.source["name"]) for one in self._scan(names.BUILDS_INDEX, "manifest", None)})
 
-    def tables(self, digest: str) -> dict[str, Any]:
-        """Frozen corpus tables as JSON. Raises BuildError where a chunk is missing or damaged."""
-        first = self._get(names.BUILDS_INDEX, _tables_id(digest, 0))
+    def tables(self, name: str, digest: str) -> dict[str, Any]:
+        """Frozen corpus tables of a name, as JSON. Raises BuildError where a chunk is missing or damaged."""
+        first = self._get(names.BUILDS_INDEX, _tables_id(name, digest, 0))
         if first is None:
             raise _tables_gone(digest)
-        chunks = [first] + [self._get(names.BUILDS_INDEX, _tables_id(digest, n)) for n in range(1, first["chunks"])]
+        chunks = [first] + [
+            self._get(names.BUILDS_INDEX, _tables_id(name, digest, n)) for n in range(1, first["chunks"])
+        ]
         try:
             packed = b"".join(base64.b64decode(chunk["data"]) for chunk in chunks if chunk is not None)
             text = zlib.decompress(packed).decode("utf-8")
@@ -86,8 +88,8 @@ class StateStore:
         tables: dict[str, Any] = orjson.loads(text)
         return tables
 
-    def has_tables(self, digest: str) -> bool:
-        return self._get(names.BUILDS_INDEX, _tables_id(digest, 0)) is not None
+    def has_tables(self, name: str, digest: str) -> bool:
+        return self._get(names.BUILDS_INDEX, _tables_id(name, digest, 0)) is not None
 
     def history(self, name: str) -> list[Event]:
         """Events of a name, oldest first."""
@@ -154,9 +156,11 @@ class StateWriter(StateStore):
             self._engine.delete_document(names.BUILDS_INDEX, _manifest_id(name, build))
             self._engine.refresh(names.BUILDS_INDEX)
 
-    def put_tables(self, digest: str, tables: Mapping[str, Any]) -> None:
+    def put_tables(self, name: str, digest: str, tables: Mapping[str, Any]) -> None:
         """Stores corpus tables in chunks; the first chunk is written last, so that tables are there whole or not at
         all.
+
+        Each name has its own copy: only its lock decides when they go.
         """
         self.ensure()
         text = canonical_json(tables).decode("utf-8")
@@ -165,20 +169,21 @@ class StateWriter(StateStore):
         for number in reversed(range(len(pieces))):
             source = {
                 "kind": "tables",
+                "name": name,
                 "digest": digest,
                 "number": number,
                 "chunks": len(pieces),
                 "checksum": text_digest(text),
                 "data": base64.b64encode(pieces[number]).decode("ascii"),
             }
-            self._engine.put_document(names.BUILDS_INDEX, _tables_id(digest, number), source, refresh=number == 0)
+            self._engine.put_document(names.BUILDS_INDEX, _tables_id(name, digest, number), source, refresh=number == 0)
 
-    def delete_tables(self, digest: str) -> None:
-        """Removes tables that no kept build names."""
-        first = self._get(names.BUILDS_INDEX, _tables_id(digest, 0))
+    def delete_tables(self, name: str, digest: str) -> None:
+        """Removes tables that no kept build of the name needs."""
+        first = self._get(names.BUILDS_INDEX, _tables_id(name, digest, 0))
         for number in range(first["chunks"] if first else 0):
             with contextlib.suppress(NotFound):
-                self._engine.delete_document(names.BUILDS_INDEX, _tables_id(digest, number))
+                self._engine.delete_document(names.BUILDS_INDEX, _tables_id(name, digest, number))
 
     def append(self, event: Event) -> None:
         """Adds to the history; entries are never changed."""
@@ -238,8 +243,8 @@ def _manifest_id(name: str, build: str) -> str:
     return f"manifest:{name}:{build}"
 
 
-def _tables_id(digest: str, number: int) -> str:
-    return f"tables:{digest}:{number}"
+def _tables_id(name: str, digest: str, number: int) -> str:
+    return f"tables:{name}:{digest}:{number}"
 
 
 def _manifest(source: Mapping[str, Any]) -> Manifest:

@@ -64,18 +64,18 @@ def delete_switch(engine: Engine, name: str, build: str) -> None:
     engine.delete_document(names.STATE_INDEX, _record_id(name, build))
 
 
-def put_ledger(store: StateWriter, data: bytes) -> str:
+def put_ledger(store: StateWriter, name: str, data: bytes) -> str:
     """Stores a ledger's bytes beside the corpus tables (chunked, by digest) and returns its digest."""
     text = base64.b64encode(zlib.compress(data)).decode("ascii")
     digest = text_digest(text)
-    if not store.has_tables(digest):
-        store.put_tables(digest, {"ledger": text})
+    if not store.has_tables(name, digest):
+        store.put_tables(name, digest, {"ledger": text})
     return digest
 
 
-def get_ledger(store: StateStore, digest: str) -> bytes:
+def get_ledger(store: StateStore, name: str, digest: str) -> bytes:
     """Inverse of `put_ledger`. Raises BuildError where it is gone."""
-    stored: Any = store.tables(digest)["ledger"]
+    stored: Any = store.tables(name, digest)["ledger"]
     return zlib.decompress(base64.b64decode(stored))
 
 

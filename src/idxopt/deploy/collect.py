@@ -97,11 +97,11 @@ def collect(
 def _forget(engine: Engine, store: StateWriter, name: str, build: str, needed: set[str]) -> None:
     manifest = store.manifest(name, build)
     if manifest is not None and manifest.tables is not None and manifest.tables.digest not in needed:
-        store.delete_tables(manifest.tables.digest)
+        store.delete_tables(name, manifest.tables.digest)
     record = read_switch(engine, name, build)
     if record is not None:
         if record.ledger not in needed:
-            store.delete_tables(record.ledger)
+            store.delete_tables(name, record.ledger)
         delete_switch(engine, name, build)
     store.delete_manifest(name, build)
 

@@ -83,9 +83,9 @@ def _refused(engine: Engine, name: str, lock: Lock) -> Exception:
 
 
 def removal(observed: Observed) -> list[AliasAction]:
-    """Removes every alias of ours from our indices (destroy)."""
+    """Removes every alias of ours from our indices, and our marker from wherever somebody put it (destroy)."""
     return [
         AliasAction("remove", index, alias)
         for (alias, index) in sorted(present_in_namespace(observed))
-        if alias.startswith(names.view_alias(observed.name, "")) or observed.owned(index)
+        if names.marked_build(observed.name, alias) is not None or observed.owned(index)
     ]

@@ -57,11 +57,11 @@ def destroy(engine: Engine, name: str, *, settings: LockSettings) -> Destruction
 
     Killed in between, running it again goes on. Raises BuildError when there is nothing of that name.
     """
-    if destruction(observe(engine, name)).empty:
+    if destruction(observe(engine, name, trust=False)).empty:
         raise BuildError("there is nothing of ours under this name", place=name, remedy="see `idxopt status`")
     store = StateWriter(engine)
     with Lock(engine, name, "destroy", settings=settings) as lock:
-        observed = observe(engine, name)
+        observed = observe(engine, name, trust=False)
         plan = destruction(observed)
         engine.update_aliases([*removal(observed), lock.fence_removal()])
         for index, uuid in plan.indices:
@@ -78,8 +78,11 @@ def destroy(engine: Engine, name: str, *, settings: LockSettings) -> Destruction
 
 
 def _forget(engine: Engine, store: StateWriter, name: str, build: str) -> None:
+    manifest = store.manifest(name, build)
+    if manifest is not None and manifest.tables is not None:
+        store.delete_tables(name, manifest.tables.digest)
     record = read_switch(engine, name, build)
     if record is not None:
-        store.delete_tables(record.ledger)
+        store.delete_tables(name, record.ledger)
         delete_switch(engine, name, build)
     store.delete_manifest(name, build)

@@ -23,7 +23,7 @@ from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.options import ApplyOptions, Progress
-from idxopt.deploy.plan import Lowered
+from idxopt.deploy.plan import Lowered, tables_suffice
 from idxopt.engines.port import Engine, IndexState
 from idxopt.errors import BuildError
 from idxopt.operators.cache import CacheSettings
@@ -95,7 +95,7 @@ class Loader:
             snapshot.discard()
 
     def _load(self, snapshot: Snapshot, views: Sequence[str]) -> Loaded:
-        tables, record = self._tables(snapshot)
+        tables, record = self._tables(snapshot, views)
         built: dict[str, tuple[str, int]] = {}
         reasons: list[str] = []
         ledger: Ledger | None = None
@@ -168,29 +168,45 @@ class Loader:
         for _, rows in made:
             yield from rows.get(view.view, ())
 
-    def _tables(self, snapshot: Snapshot) -> tuple[Tables, TablesRecord | None]:
-        """The live build's frozen tables, unless its table generation was raised or it has none."""
+    def _tables(self, snapshot: Snapshot, views: Sequence[str]) -> tuple[Tables, TablesRecord | None]:
+        """The frozen tables, or new ones: where there are none, or where they are lost and every view is made anew."""
         if not tables_needed(self._lowered.program):
             return EMPTY_TABLES, None
-        live = self._observed.live
-        if live is not None and live.tables is not None and self._same_table_generation(live):
-            return Tables.from_json(self._store.tables(live.tables.digest)), live.tables
+        record = frozen_tables(self._observed, self._lowered)
+        name = self._observed.name
+        part = len(views) < len(self._lowered.program.views)
+        if record is not None and (part or self._store.has_tables(name, record.digest)):
+            return Tables.from_json(self._store.tables(name, record.digest)), record
         self._progress.stage("corpus tables")
         tables = build_tables(self._lowered.program, snapshot.documents(), workers=self._options.workers)
-        self._store.put_tables(tables.digest, tables.to_json())
+        self._store.put_tables(self._observed.name, tables.digest, tables.to_json())
         return tables, TablesRecord(digest=tables.digest, documents=tables.documents, created=self._store.now())
 
-    def _same_table_generation(self, live: Manifest) -> bool:
-        return all(
-            live.generations[view].table == generation.table
-            for view, generation in self._lowered.generations.items()
-            if view in live.generations
-        )
+
+def frozen_tables(observed: Observed, lowered: Lowered) -> TablesRecord | None:
+    """The tables of this generation: those of the live build, or those that existing rows of the program were made with
+    (a kept build, or views built one by one with `--view`).
+    """
+    builders = [observed.builder(view.index) for view in lowered.compiled.views.values()]
+    for build in (observed.live, *builders):
+        if build is not None and build.tables is not None and _same_table_generation(build, lowered):
+            return build.tables
+    return None
+
+
+def _same_table_generation(build: Manifest, lowered: Lowered) -> bool:
+    return tables_suffice(build, lowered.program) and all(
+        build.generations[view].table == generation.table
+        for view, generation in lowered.generations.items()
+        if view in build.generations
+    )
 
 
 def tables_of(store: StateStore, manifest: Manifest) -> Tables:
     """The frozen tables of a recorded build."""
-    return EMPTY_TABLES if manifest.tables is None else Tables.from_json(store.tables(manifest.tables.digest))
+    if manifest.tables is None:
+        return EMPTY_TABLES
+    return Tables.from_json(store.tables(manifest.name, manifest.tables.digest))
 
 
 def new_manifest(
@@ -216,8 +232,8 @@ def new_manifest(
             raise BuildError("is part of the build, but not recorded", place=compiled.index, remedy="run apply again")
         views[view] = ViewBuild(index=compiled.index, view_hash=compiled.view_hash, uuid=uuid, rows=rows)
     live = observed.live
-    snapshot = loaded.snapshot or (live.source if live else _source_of(observed, views))
-    tables = loaded.tables or (live.tables if live and tables_needed(lowered.program) else None)
+    snapshot = loaded.snapshot or _source_of(observed, views, lowered.program.primary)
+    tables = loaded.tables or (frozen_tables(observed, lowered) if tables_needed(lowered.program) else None)
     manifest: dict[str, Any] = {
         "build": "",
         "name": observed.name,
@@ -239,12 +255,17 @@ def new_manifest(
     return sealed(Manifest(**manifest))
 
 
-def _source_of(observed: Observed, views: Mapping[str, ViewBuild]) -> SourceSnapshot:
-    """Where reused indices came from, when no build is live yet (a run that was killed between record and switch)."""
-    indices = {view.index for view in views.values()}
-    for manifest in reversed(list(observed.builds.values())):
-        if indices & {view.index for view in manifest.views.values()}:
-            return manifest.source
+def _source_of(observed: Observed, views: Mapping[str, ViewBuild], primary: str) -> SourceSnapshot:
+    """Where reused rows came from: as the live build says of its own, else what the build read that made the primary
+    index.
+    """
+    live = observed.live
+    if live is not None and live.primary in views and views[live.primary].index == live.views[live.primary].index:
+        return live.source
+    for view in sorted(views, key=lambda view: view != primary):
+        build = observed.builder(views[view].index)
+        if build is not None:
+            return build.source
     raise BuildError(
         "no recorded build says where the documents came from", place=observed.name, remedy="apply with --rebuild"
     )

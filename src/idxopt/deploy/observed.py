@@ -57,27 +57,45 @@ class Observed:
         A build that was recorded but never went live (its apply was killed in between) does not count: the documents
         may have changed since, so the next apply takes its indices up like any unfinished one.
         """
+        build = self.builder(index)
+        return next(view for view in build.views.values() if view.index == index) if build is not None else None
+
+    def builder(self, index: str) -> Manifest | None:
+        """The finished build that loaded this index: its source and its tables are those of the rows."""
         state = self.indices.get(index)
-        for build in self.builds.values():
+        for build in self.builds.values():  # oldest first: later ones reuse the index
             if state is not None and build.build in self.finished:
                 for view in build.views.values():
                     if view.index == index and view.uuid == state.uuid:
-                        return view
+                        return build
         return None
+
+    @property
+    def served(self) -> list[Manifest]:
+        """The recorded builds that readers have used, oldest first."""
+        told = {build for event in self.history if event.what != BUILT for build in (event.build, event.previous)}
+        return [one for id, one in self.builds.items() if id in told or one is self.live]
 
     def matching_templates(self, index: str) -> list[Template]:
         """Templates that would reach a visible index of that name."""
         return [t for t in self.templates.values() if any(fnmatch.fnmatchcase(index, p) for p in t.patterns)]
 
 
-def observe(reader: Reader, name: str) -> Observed:
+def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
     """Reads it all.
 
-    Raises BuildError when the marker aliases contradict each other or name a build that is not recorded.
+    Raises BuildError when the marker aliases contradict each other or name a build that is not recorded; without
+    `trust` no build is live then (what destroy needs to be the way out).
     """
+    live = None
     store = StateStore(reader)
     aliases = {**reader.aliases(name), **reader.aliases(f"{name}--*")}
     builds = {manifest.build: manifest for manifest in store.manifests(name)}
+    try:
+        live = live_manifest(name, aliases, builds)
+    except BuildError:
+        if trust:
+            raise
     return Observed(
         name=name,
         capabilities=reader.capabilities(),
@@ -86,7 +104,7 @@ def observe(reader: Reader, name: str) -> Observed:
         templates={template.name: template for template in reader.templates()},
         pipelines=reader.list_pipelines(f"{name}--*"),
         builds=builds,
-        live=live_manifest(name, aliases, builds),
+        live=live,
         concrete=reader.get_index(name),
         history=tuple(store.history(name)),
     )

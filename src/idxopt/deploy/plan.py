@@ -30,7 +30,7 @@ NEW_BUILD = "00000000"
 
 
 @dataclass
-class _Draft:
+class Draft:
     """A plan in the making: changes to show and steps to walk, in order."""
 
     changes: list[Change] = field(default_factory=list)
@@ -71,22 +71,22 @@ def lower_intent(observed: Observed, intent: Intent) -> Lowered:
     """Lowers the program; a view whose live mapping was changed by somebody gets the next build generation."""
     program = program_from(intent.program, "the plan")
     target = target_of(observed, intent)
-    generations = _base_generations(observed.live, program, intent)
+    generations = _base_generations(observed, program, intent)
     compiled = _lower(program, target, generations)
     damaged = _damaged(observed, compiled)
     for view in damaged:
-        generations[view] = generations[view].model_copy(update={"build": generations[view].build + 1})
+        above = max(_next(observed, view).build, generations[view].build + 1)
+        generations[view] = generations[view].model_copy(update={"build": above})
     if damaged:
         compiled = _lower(program, target, generations)
     return Lowered(program, compiled, generations, damaged)
 
 
 def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
-    """Live views whose mapping is no longer the compiled one, with what differs."""
+    """Views whose index exists, but with another mapping than the compiled one, with what differs."""
     damaged = {}
-    for view, build in (observed.live.views if observed.live else {}).items():
-        wanted = compiled.views.get(view)
-        if wanted is not None and wanted.index == build.index and observed.recorded(build.index) is not None:
+    for view, wanted in compiled.views.items():
+        if observed.recorded(wanted.index) is not None:
             difference = drift_of(observed, wanted).mapping
             if difference is not None:
                 damaged[view] = difference
@@ -105,7 +105,7 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
     lowered = lower_intent(observed, intent)
     program, compiled, live = lowered.program, lowered.compiled, observed.live
     _check_only(intent, program)
-    draft = _Draft()
+    draft = Draft()
     _public_name(observed, intent, draft)
     for view, compiled_view in compiled.views.items():
         if not intent.only or view in intent.only or observed.recorded(compiled_view.index):
@@ -152,21 +152,36 @@ def _lower(program: Program, target: Target, generations: Mapping[str, Generatio
     return lower(program, target, counters)
 
 
-def _base_generations(live: Manifest | None, program: Program, intent: Intent) -> dict[str, Generation]:
+def _base_generations(observed: Observed, program: Program, intent: Intent) -> dict[str, Generation]:
     """Those of the live build, raised by `--rebuild`, and by a program that needs other corpus tables than are frozen.
 
-    Tables are one frozen set a build: when some are made anew, every view that reads any is.
+    Tables are one frozen set a build: when some are made anew, every view that reads any is. Raised is above every
+    build that readers have used: after a rollback a later one is still there, and must not be taken for the new one.
     """
-    refreeze = intent.refresh or (live is not None and live.tables is not None and not _tables_suffice(live, program))
+    live = observed.live
+    refreeze = intent.refresh or (live is not None and live.tables is not None and not tables_suffice(live, program))
     generations = {}
     for view in program.views:
         known = live.generations.get(view, Generation()) if live else Generation()
         again = intent.rebuild and live is not None and (not intent.only or view in intent.only)
-        generations[view] = Generation(build=known.build + again, table=known.table + refreeze)
+        raised = _next(observed, view)
+        generations[view] = Generation(
+            build=raised.build if again else known.build, table=raised.table if refreeze else known.table
+        )
     return generations
 
 
-def _tables_suffice(live: Manifest, program: Program) -> bool:
+def _next(observed: Observed, view: str) -> Generation:
+    """The first generations of a view that no build had which readers have used; tables have one for all views."""
+    used = [(one, generation) for build in observed.served for one, generation in build.generations.items()]
+    return Generation(
+        build=max((generation.build for one, generation in used if one == view), default=-1) + 1,
+        table=max((generation.table for _, generation in used), default=-1) + 1,
+    )
+
+
+def tables_suffice(live: Manifest, program: Program) -> bool:
+    """True when the frozen tables of a build hold all that a program reads."""
     frozen, needed = tables_needed(program_from(live.program, f"build {live.build}")), tables_needed(program)
     return bool(
         needed.frequencies.items() <= frozen.frequencies.items()
@@ -183,7 +198,7 @@ def _check_only(intent: Intent, program: Program) -> None:
         )
 
 
-def _public_name(observed: Observed, intent: Intent, draft: _Draft) -> None:
+def _public_name(observed: Observed, intent: Intent, draft: Draft) -> None:
     """The public name must be free, ours, or given to us by `--take-over`."""
     if observed.concrete is not None:
         raise BuildError(
@@ -207,31 +222,61 @@ def _public_name(observed: Observed, intent: Intent, draft: _Draft) -> None:
     )
 
 
-def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: _Draft) -> None:
+def _plan_view(observed: Observed, lowered: Lowered, view: CompiledView, draft: Draft) -> None:
     live = observed.live
-    reused = live is not None and view.view in live.views and live.views[view.view].index == view.index
-    _plan_template(observed, view, draft, reused)
-    _plan_pipeline(observed, view, draft, reused)
     if view.index in observed.indices and not observed.owned(view.index):
         raise BuildError(
             "an index of that name exists and is not ours",
             place=view.index,
             remedy="delete or rename that index, then plan again",
         )
-    if observed.recorded(view.index) is None:
+    builder = observed.builder(view.index)
+    if builder is None:
+        _plan_around(observed, view, draft)
         _plan_build(observed, lowered, view, draft)
         return
+    if live is not None and not _serves(live, view):
+        draft.notes.append(
+            f"! {view.index} is used as build {builder.build} made it ({builder.created}, from "
+            f"{builder.source.place}); --rebuild reads the documents again"
+        )
+    _plan_present(observed, view, draft)
+
+
+def _serves(live: Manifest | None, view: CompiledView) -> bool:
+    return live is not None and view.view in live.views and live.views[view.view].index == view.index
+
+
+def place_again(observed: Observed, intent: Intent, build: Manifest) -> Draft:
+    """What a kept build needs beside its indices: templates, pipelines and settings as its program compiles them."""
+    program = program_from(build.program, f"build {build.build}")
+    compiled = _lower(program, target_of(observed, intent), build.generations)
+    draft = Draft()
+    for view, place in build.views.items():
+        # An index that another version of idxopt compiled is left as it is.
+        if compiled.views[view].index == place.index and compiled.views[view].view_hash == place.view_hash:
+            _plan_present(observed, compiled.views[view], draft)
+    return draft
+
+
+def _plan_around(observed: Observed, view: CompiledView, draft: Draft) -> None:
+    _plan_template(observed, view, draft, _serves(observed.live, view))
+    _plan_pipeline(observed, view, draft, _serves(observed.live, view))
+
+
+def _plan_present(observed: Observed, view: CompiledView, draft: Draft) -> None:
+    _plan_around(observed, view, draft)
     drift = drift_of(observed, view)
-    for change, step in drift.repairs(view, foreign=reused):
+    for change, step in drift.repairs(view, foreign=_serves(observed.live, view)):
         draft.add(change, step)
     draft.notes.extend(drift.notes)
 
 
-def _plan_build(observed: Observed, lowered: Lowered, view: CompiledView, draft: _Draft) -> None:
+def _plan_build(observed: Observed, lowered: Lowered, view: CompiledView, draft: Draft) -> None:
     serving = observed.live.views.get(view.view) if observed.live else None
     foreign = True
     if view.view in lowered.damaged:
-        why = f"the mapping of the live index was changed ({lowered.damaged[view.view]})"
+        why = f"the existing index was changed in a way that cannot be undone ({lowered.damaged[view.view]})"
     elif serving is not None and serving.index == view.index:
         why = (
             "the live index was deleted"
@@ -263,7 +308,7 @@ def _plan_build(observed: Observed, lowered: Lowered, view: CompiledView, draft:
     )
 
 
-def _plan_template(observed: Observed, view: CompiledView, draft: _Draft, reused: bool) -> None:
+def _plan_template(observed: Observed, view: CompiledView, draft: Draft, reused: bool) -> None:
     wanted = wanted_template(observed, view)
     found = observed.templates.get(view.template_name)
     if found is not None and not names.ours(found.body.get("_meta")):
@@ -294,7 +339,7 @@ def _plan_template(observed: Observed, view: CompiledView, draft: _Draft, reused
         draft.steps.append(step)
 
 
-def _plan_pipeline(observed: Observed, view: CompiledView, draft: _Draft, reused: bool) -> None:
+def _plan_pipeline(observed: Observed, view: CompiledView, draft: Draft, reused: bool) -> None:
     if view.pipeline_name is None or view.pipeline is None:
         return
     found = observed.pipelines.get(view.pipeline_name)
@@ -320,7 +365,7 @@ def _plan_pipeline(observed: Observed, view: CompiledView, draft: _Draft, reused
         draft.steps.append(step)
 
 
-def _plan_switch(observed: Observed, lowered: Lowered, draft: _Draft) -> None:
+def _plan_switch(observed: Observed, lowered: Lowered, draft: Draft) -> None:
     """The commit: repairs of single aliases while the build stays, or the switch to a new build."""
     live, compiled = observed.live, lowered.compiled
     building = any(isinstance(step, BuildIndex) for step in draft.steps)

@@ -9,6 +9,7 @@ from idxopt.builds.state import Event
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.intent import Intent, Layout, Plan
 from idxopt.deploy.observed import BUILT, Observed, fingerprint
+from idxopt.deploy.plan import Draft, place_again
 from idxopt.deploy.steps import Switch
 from idxopt.errors import BuildError
 
@@ -32,8 +33,8 @@ def once_live(history: Sequence[Event]) -> list[str]:
 
 
 def whole(observed: Observed, build: Manifest) -> bool:
-    """True when every physical index of the build is still the one that was recorded."""
-    return all(
+    """True when the build has all views of its program, and every index of it is still the one that was recorded."""
+    return build.views.keys() == build.program["views"].keys() and all(
         (state := observed.indices.get(view.index)) is not None and state.uuid == view.uuid
         for view in build.views.values()
     )
@@ -57,9 +58,11 @@ def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) ->
     target = observed.builds.get(chosen)
     if target is None or not whole(observed, target):
         kept = ", ".join(id for id, build in observed.builds.items() if whole(observed, build)) or "none"
-        reason = "is not recorded" if target is None else "is no longer whole: an index of it is gone"
+        reason = "is not recorded" if target is None else "is not whole: an index of it is missing"
         raise BuildError(f"build {chosen} {reason}", place=observed.name, remedy=f"kept builds: {kept}")
     moves = chosen != live.build
+    intent = Intent(program=target.program, layout=layout_of(observed, target))
+    draft = place_again(observed, intent, target) if moves else Draft()
     change = Change(
         symbol="~",
         kind="build",
@@ -73,15 +76,16 @@ def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) ->
         name=observed.name,
         cluster=cluster,
         cluster_uuid=observed.capabilities.cluster_uuid,
-        intent=Intent(program=target.program, layout=layout_of(observed, target)),
+        intent=intent,
         program_hash=target.program_hash,
         live=live.build,
         target=chosen,
         generations=target.generations,
         program_changes=diff_programs(live.program, target.program, frozenset()),
-        changes=(change,) if moves else (),
-        steps=(Switch(build=chosen),) if moves else (),
+        changes=(*draft.changes, change) if moves else (),
+        steps=(*draft.steps, Switch(build=chosen)) if moves else (),
         marks=fingerprint(observed),
+        notes=tuple(draft.notes),
     )
 
 

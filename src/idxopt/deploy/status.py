@@ -33,7 +33,9 @@ class ViewStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`drift` is the plan that would bring the live build back; empty when nothing was changed by others."""
+    """`drift` is the plan that would bring the live build back; empty when nothing was changed by others, None where
+    something foreign stands in the way of any plan (the notes say what).
+    """
 
     name: str
     live: Manifest | None
@@ -48,7 +50,7 @@ class Status:
 
     @property
     def drifted(self) -> bool:
-        return self.drift is not None and not self.drift.empty
+        return self.live is not None and (self.drift is None or not self.drift.empty)
 
 
 def read_status(reader: Reader, name: str, *, cluster: str, source: Source | None = None) -> Status:
@@ -59,8 +61,13 @@ def read_status(reader: Reader, name: str, *, cluster: str, source: Source | Non
     live = observed.live
     if live is None:
         return Status(name=name, live=None, lock=lock)
-    drift = drift_plan(observed, live, cluster)
-    notes = list(drift.notes)
+    notes: list[str] = []
+    drift = None
+    try:
+        drift = drift_plan(observed, live, cluster)
+        notes += drift.notes
+    except BuildError as error:  # something foreign stands in the way of any plan: to be told, not to hide the rest
+        notes.append(str(error))
     writes = NO_WRITES
     if live.views[live.primary].index in observed.indices:
         try:
@@ -74,7 +81,7 @@ def read_status(reader: Reader, name: str, *, cluster: str, source: Source | Non
         drift=drift,
         lag=data_lag(live, source),
         writes=writes,
-        lost_on_write=drift.lost_on_write,
+        lost_on_write=drift.lost_on_write if drift is not None else {},
         kept=tuple(id for id, build in observed.builds.items() if id != live.build and whole(observed, build)),
         lock=lock,
         notes=tuple(notes),

@@ -71,7 +71,7 @@ class Transfer:
         """
         if self._live is not None and not self._replaced:
             record = read_switch(self._engine, self._live.name, self._live.build)
-            if record is not None:
+            if record is not None and record.uuid == target.views[target.primary].uuid:  # not made anew meanwhile
                 same = SwitchRecord(target.build, record.index, record.uuid, record.checkpoints, record.ledger)
                 write_switch(self._engine, target.name, same)
                 return

@@ -41,7 +41,7 @@ def writes_since_switch(reader: Reader, live: Manifest) -> Writes:
     record = _record(reader, live)
     if _untouched(reader, record):
         return NO_WRITES
-    return count_writes(reader, record.index, _ledger(reader, record))
+    return count_writes(reader, record.index, _ledger(reader, live.name, record))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Baseline:
 def switch_baseline(reader: Reader, live: Manifest) -> Baseline:
     """The live build's primary index as it was when readers moved to it."""
     record = _record(reader, live)
-    return Baseline(record.index, record.checkpoints, _ledger(reader, record))
+    return Baseline(record.index, record.checkpoints, _ledger(reader, live.name, record))
 
 
 def carry(engine: Engine, since: Baseline, target: CarryTarget) -> tuple[Writes, Baseline]:
@@ -92,7 +92,7 @@ def record_switch(engine: Engine, store: StateWriter, manifest: Manifest, ledger
         index=place.index,
         uuid=place.uuid,
         checkpoints=dict(engine.stats(place.index).checkpoints),
-        ledger=put_ledger(store, ledger.to_bytes()),
+        ledger=put_ledger(store, manifest.name, ledger.to_bytes()),
     )
     write_switch(engine, manifest.name, record)
     return record
@@ -104,7 +104,7 @@ def known_ledger(reader: Reader, manifest: Manifest) -> Ledger | None:
     place = manifest.views[manifest.primary]
     if record is None or record.uuid != place.uuid or not _untouched(reader, record):
         return None
-    return _ledger(reader, record)
+    return _ledger(reader, manifest.name, record)
 
 
 def _replace(engine: Engine, target: CarryTarget, documents: Sequence[Document]) -> None:
@@ -167,5 +167,5 @@ def _untouched(reader: Reader, record: SwitchRecord) -> bool:
     return dict(reader.stats(record.index).checkpoints) == dict(record.checkpoints)
 
 
-def _ledger(reader: Reader, record: SwitchRecord) -> Ledger:
-    return Ledger.from_bytes(get_ledger(StateStore(reader), record.ledger))
+def _ledger(reader: Reader, name: str, record: SwitchRecord) -> Ledger:
+    return Ledger.from_bytes(get_ledger(StateStore(reader), name, record.ledger))

@@ -4,7 +4,7 @@ import pytest
 
 from idxopt.builds import names, physical
 from idxopt.builds.garbage import references, tables_in_use
-from idxopt.builds.manifest import Manifest, TablesRecord, build_id
+from idxopt.builds.manifest import Manifest, TablesRecord, build_id, sealed
 from idxopt.builds.resolver import Resolver, marked_builds
 from idxopt.builds.state import CHUNK_BYTES, Event, StateStore, StateWriter
 from idxopt.engines.port import AliasAction, Engine, IndexState
@@ -57,20 +57,22 @@ class StateSuite:
         monkeypatch.setattr("idxopt.builds.state.CHUNK_BYTES", 1000)
         assert CHUNK_BYTES > 1000
         tables = {"df": {text_digest(str(n)): n for n in range(300)}, "repeated": ["ä", "\u2028"]}
-        digest = fresh_name()
+        name, digest = fresh_name(), fresh_name()
         store = StateWriter(engine)
-        assert not store.has_tables(digest)
-        store.put_tables(digest, tables)
-        assert store.has_tables(digest)
-        assert StateStore(engine).tables(digest) == tables
-        engine.delete_document(names.BUILDS_INDEX, f"tables:{digest}:3")
+        assert not store.has_tables(name, digest)
+        store.put_tables(name, digest, tables)
+        store.put_tables(f"{name}-b", digest, tables)
+        assert store.has_tables(name, digest)
+        assert StateStore(engine).tables(name, digest) == tables
+        engine.delete_document(names.BUILDS_INDEX, f"tables:{name}:{digest}:3")
         with pytest.raises(BuildError, match="missing or damaged"):
-            store.tables(digest)
-        store.put_tables(digest, tables)
-        store.delete_tables(digest)
+            store.tables(name, digest)
+        store.put_tables(name, digest, tables)
+        store.delete_tables(name, digest)
         with pytest.raises(BuildError, match="missing or damaged") as caught:
-            store.tables(digest)
+            store.tables(name, digest)
         assert "--rebuild" in (caught.value.remedy or "")
+        assert store.tables(f"{name}-b", digest) == tables
 
     def test_history_is_kept_in_order(self, engine: Engine) -> None:
         name = fresh_name()
@@ -165,8 +167,16 @@ class ResolverSuite:
         manifest, state = self.deployed(engine, name)
         stray = AliasAction("add", state.name, names.marker_alias(name, "ffffffff"), {"is_hidden": True})
         engine.update_aliases([stray])
+        live = Resolver(engine, name).live()
+        assert live is not None
+        assert live.manifest == manifest  # no such build was ever recorded
+        other = sealed(manifest.model_copy(update={"message": "other"}))
+        StateWriter(engine).put_manifest(other)
+        second = names.marker_alias(name, other.build)
+        engine.update_aliases([AliasAction("add", state.name, second, {"is_hidden": True})])
         with pytest.raises(BuildError, match="several builds are marked as live"):
             Resolver(engine, name).live()
+        engine.update_aliases([AliasAction("remove", state.name, second)])
         engine.update_aliases([AliasAction("remove", state.name, names.marker_alias(name, manifest.build))])
         with pytest.raises(BuildError, match="live build ffffffff has no manifest") as caught:
             Resolver(engine, name).live()

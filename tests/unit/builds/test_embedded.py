@@ -27,7 +27,7 @@ class TestState(StateSuite):
     def test_before_the_first_write_everything_is_empty_and_nothing_is_made(self, engine: EmbeddedEngine) -> None:
         store = StateStore(engine)
         assert (store.manifests("x"), store.names(), store.history("x"), store.manifest("x", "1")) == ([], [], [], None)
-        assert not store.has_tables("d")
+        assert not store.has_tables("handbook", "d")
         assert engine.list_indices("*") == []
 
     def test_a_foreign_state_index_is_left_alone(self, engine: EmbeddedEngine) -> None:

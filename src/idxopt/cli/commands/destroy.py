@@ -29,7 +29,7 @@ def destroy(
     from idxopt.deploy.observed import observe
 
     with session(settings) as work:
-        plan = destruction(observe(work.engine, name))
+        plan = destruction(observe(work.engine, name, trust=False))
         if plan.empty:
             raise BuildError("there is nothing of ours under this name", place=name, remedy="see `idxopt status`")
         if not settings.json:
