@@ -89,7 +89,7 @@ TROUBLE = [
         APPLY,
         Reply(Match(), 401, "Unauthorized", "text/plain"),
         ("refuses the credentials",),
-        "auth",
+        "user and password",
         id="401 in plain text",
     ),
     pytest.param(

@@ -49,9 +49,7 @@ def handbook(tmp_path, monkeypatch):
     (tmp_path / "queries.jsonl").write_text(
         '{"_id": "q1", "text": "how do I rotate keys?"}\n{"_id": "q2", "text": "the first request"}\n'
     )
-    (tmp_path / "qrels.tsv").write_text(
-        "query-id\tcorpus-id\tscore\nq1\tsecurity/keys.md\t1\nq2\tstart.md\t1\n"
-    )
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tsecurity/keys.md\t1\nq2\tstart.md\t1\n")
     return tmp_path
 
 

@@ -121,6 +121,15 @@ def test_status_tells_drift_by_its_exit_code(live):
     assert run("status", "handbook", "--check").code == ExitCode.OK
 
 
+def test_status_works_where_the_documents_are_gone(live):
+    config = live / "idxopt.toml"
+    config.write_text(config.read_text() + 'source = "gone.jsonl"\n')
+    told = run("status", "handbook")
+    assert told.code == ExitCode.OK
+    assert "warning: gone.jsonl" in told.err
+    assert run("status", "handbook", "--source", "gone.jsonl").code == ExitCode.ERROR
+
+
 def test_destroy_wants_the_name(live):
     refused = run("destroy", "handbook", "--no-input")
     assert refused.code == ExitCode.USAGE

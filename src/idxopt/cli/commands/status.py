@@ -12,7 +12,7 @@ from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, say, write
 from idxopt.cli.units import parse_seconds
-from idxopt.errors import ExitCode, LockedError
+from idxopt.errors import ExitCode, LockedError, SourceError
 
 if TYPE_CHECKING:
     from idxopt.deploy.status import Status
@@ -50,12 +50,20 @@ def status(
 
 
 def _read(work: Session, name: str, given: str | None) -> Status:
+    """The status. Documents that only the profile names may be gone: that is told, and no error."""
     from idxopt.builds.resolver import Resolver
     from idxopt.deploy.status import read_status
 
     place = work.source_place(given)
     live = Resolver(work.engine, name).live() if place is not None else None
-    source = work.open_source(place, live.program) if place is not None and live is not None else None
+    source = None
+    if place is not None and live is not None:
+        try:
+            source = work.open_source(place, live.program)
+        except SourceError as error:
+            if given is not None:
+                raise
+            say(work.settings, f"warning: {error.place or place}: {error.message}")
     return read_status(work.engine, name, cluster=work.cluster, source=source)
 
 
