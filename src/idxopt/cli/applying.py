@@ -87,6 +87,7 @@ def pending_writes(work: Session, observed: Observed, plan: Plan) -> int:
         then = lowered.compiled.views[lowered.program.primary].index
     if then == served or served not in observed.indices:
         return 0
+    work.engine.refresh(served)  # a write of this moment counts too
     return writes_since_switch(work.engine, live).total
 
 

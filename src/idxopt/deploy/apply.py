@@ -39,7 +39,7 @@ from idxopt.deploy.steps import (
 from idxopt.deploy.templates import wanted_template
 from idxopt.deploy.transfer import Transfer
 from idxopt.engines.port import Engine
-from idxopt.errors import BuildError, EngineError, IdxoptError, StalePlanError
+from idxopt.errors import BuildError, IdxoptError, StalePlanError
 from idxopt.program.effects import view_fields
 from idxopt.program.validate import program_from
 from idxopt.sources.source import Source
@@ -238,14 +238,15 @@ class _Run:
     # The commit.
 
     def _commit(self, manifest: Manifest, loaded: Loaded) -> None:
-        now_observed = observe(self.engine, self.plan.name)
-        ignore = frozenset(key for step in self.plan.steps for key in touches(step))
-        self._unmoved(now_observed, ignore | frozenset(f"index:{index}" for index in self._new_indices()))
         if not self._same_build():
             self.progress.stage("record")
+            self.lock.check()
             self.transfer.carry(manifest)
             self.store.put_manifest(manifest)
             self.transfer.record(manifest, loaded.ledger)
+        now_observed = observe(self.engine, self.plan.name)
+        ignore = frozenset(key for step in self.plan.steps for key in touches(step))
+        self._unmoved(now_observed, ignore)
         self.lock.check()
         self.progress.stage("switch")
         views = {
@@ -254,9 +255,6 @@ class _Run:
         }
         then = aliases.wanted(self.plan.name, manifest.primary, manifest.build, views)
         switch(self.engine, self.plan.name, present_in_namespace(now_observed), then, self.lock)
-
-    def _new_indices(self) -> list[str]:
-        return [step.index for step in self.plan.builds]
 
     def _many_rows(self, manifest: Manifest, view: str) -> bool:
         program = program_from(manifest.program, f"build {manifest.build}")
@@ -269,12 +267,12 @@ class _Run:
         warnings = []
         try:
             self.transfer.carry_late(manifest)
-        except EngineError as error:
+        except IdxoptError as error:
             warnings.append(f"writes that came during the switch could not be carried: {error.message}")
         try:
             what = "rollback" if self.plan.target else "repair" if self._same_build() else "apply"
             self._tell(what, manifest, previous=self.plan.live or None)
-        except EngineError as error:
+        except IdxoptError as error:
             warnings.append(f"the history could not be written: {error.message}")
         return warnings
 
@@ -323,6 +321,6 @@ class _Run:
             )
             kept: Mapping[str, Manifest] = {id: b for id, b in observed.builds.items() if id not in garbage.builds}
             return collect(self.engine, self.store, self.plan.name, garbage, kept)
-        except EngineError as error:
+        except IdxoptError as error:
             warnings.append(f"old indices could not be collected: {error.message}")
             return ()

@@ -48,15 +48,29 @@ def switch(
             if not committed(engine, name, then):
                 sleep(min(2.0**attempt, 10.0))
                 continue
-        if committed(engine, name, then):
-            return
-        raise BuildError(
-            "the switch was acknowledged, but the aliases are not as asked for",
-            place=name,
-            remedy="somebody changed them at the same moment: look at `idxopt plan`",
-        )
+        else:
+            if _acknowledged(engine, name, then):
+                return
+            raise _not_as_asked(name)
+        return
     raise Unreachable(
         "no answer to the switch of the aliases", place=name, remedy="the old build still serves; run apply again"
+    )
+
+
+def _acknowledged(engine: Engine, name: str, then: Mapping[AliasKey, Mapping[str, Any]]) -> bool:
+    """Reading back proves that an acknowledged switch did all of it; where that fails, the acknowledgement counts."""
+    try:
+        return committed(engine, name, then)
+    except EngineError:
+        return True
+
+
+def _not_as_asked(name: str) -> BuildError:
+    return BuildError(
+        "the switch was acknowledged, but the aliases are not as asked for",
+        place=name,
+        remedy="somebody changed them at the same moment: look at `idxopt plan`",
     )
 
 

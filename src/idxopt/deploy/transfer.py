@@ -46,8 +46,9 @@ class Transfer:
         self._replaced = live is not None and live.views[live.primary].index != primary_index
         if live is None or not self._replaced or self._options.discard_writes:
             return
-        if self._engine.get_index(live.views[live.primary].index) is None:
+        if not self._old_is_there():
             return
+        self._engine.refresh(live.views[live.primary].index)
         self.writes = writes_since_switch(self._engine, live)
         if self.writes.total and not self._options.carry_writes:
             raise GateRefused(

@@ -34,7 +34,7 @@ class CarryTarget:
 
 
 def writes_since_switch(reader: Reader, live: Manifest) -> Writes:
-    """What applications wrote to the live build's primary index since readers moved to it.
+    """What applications wrote to the live build's primary index since readers moved to it, up to its last refresh.
 
     Raises BuildError where the record of the switch is gone, since nothing could be said then.
     """
@@ -70,6 +70,7 @@ def carry(engine: Engine, since: Baseline, target: CarryTarget) -> tuple[Writes,
     checkpoints = dict(engine.stats(since.index).checkpoints)
     if checkpoints == dict(since.checkpoints):
         return NO_WRITES, since
+    engine.refresh(since.index)  # the checkpoints count writes that no search shows yet
     found = WriteReader(engine, since.index, since.ledger)
     for batch in _batches(found):
         documents = [Document(item.id, {k: v for k, v in item.source.items() if k != "idxopt"}) for item in batch]
