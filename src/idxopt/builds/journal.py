@@ -77,7 +77,7 @@ class Journal:
             # The engine's loader may take rows from a thread of its own.
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA synchronous=OFF")
-            self._db.execute("PRAGMA journal_mode=MEMORY")
+            self._db.execute("PRAGMA journal_mode=TRUNCATE")  # on disk: a killed process must leave a readable file
             self._db.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error

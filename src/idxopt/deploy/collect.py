@@ -16,7 +16,7 @@ from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.rollback import once_live
-from idxopt.engines.port import Engine
+from idxopt.engines.port import Engine, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def find_garbage(
     old = {
         id: build
         for id, build in observed.builds.items()
-        if id not in kept and _past_grace(observed.history, build, grace_s, now)
+        if id not in kept and _past_grace(observed, build, grace_s, now)
     }
     referenced = set(wanted) | {
         view.index for id, build in observed.builds.items() if id not in old for view in build.views.values()
@@ -83,7 +83,7 @@ def collect(
     """Deletes it: indices before the pipelines that they name, records last, so that a killed run can be repeated."""
     for index, uuid in garbage.indices:
         engine.delete_index(index, uuid)
-    for pipeline in garbage.pipelines:
+    for pipeline in unused(engine, garbage.pipelines):
         engine.delete_pipeline(pipeline)
     for template in garbage.templates:
         engine.delete_template(template)
@@ -106,9 +106,24 @@ def _forget(engine: Engine, store: StateWriter, name: str, build: str, needed: s
     store.delete_manifest(name, build)
 
 
-def _past_grace(history: Sequence[Event], build: Manifest, grace_s: float, now: dt.datetime) -> bool:
-    left = retired_at(history, build.build) or dt.datetime.fromisoformat(build.created)
+def _past_grace(observed: Observed, build: Manifest, grace_s: float, now: dt.datetime) -> bool:
+    """A run that was killed right after its switch told no event: then readers left when the next build was made."""
+    later = [one for one in observed.builds.values() if one.build == build.build or one.previous == build.build]
+    left = retired_at(observed.history, build.build) or max(dt.datetime.fromisoformat(one.created) for one in later)
     return (now - left).total_seconds() >= grace_s
+
+
+def unused(reader: Reader, pipelines: Iterable[str]) -> list[str]:
+    """Those that no index of the cluster names: deleting one that is in use makes every write to that index fail."""
+    wanted = sorted(pipelines)
+    if not wanted:
+        return []
+    used = {
+        state.settings.get(f"index.{kind}_pipeline")
+        for state in reader.list_indices("*")
+        for kind in ("default", "final")
+    }
+    return [pipeline for pipeline in wanted if pipeline not in used]
 
 
 def our_pipeline(body: Mapping[str, object]) -> bool:

@@ -8,7 +8,7 @@ from idxopt.builds import names
 from idxopt.builds.lock import Lock, LockSettings
 from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
-from idxopt.deploy.collect import our_pipeline
+from idxopt.deploy.collect import our_pipeline, unused
 from idxopt.deploy.commit import removal
 from idxopt.deploy.observed import Observed, observe
 from idxopt.engines.port import Engine
@@ -67,7 +67,7 @@ def destroy(engine: Engine, name: str, *, settings: LockSettings) -> Destruction
         for index, uuid in plan.indices:
             lock.check()
             engine.delete_index(index, uuid)
-        for pipeline in plan.pipelines:
+        for pipeline in unused(engine, plan.pipelines):
             engine.delete_pipeline(pipeline)
         for template in plan.templates:
             engine.delete_template(template)

@@ -19,12 +19,14 @@ from idxopt.engines.port import IndexState
 _META = "mappings._meta."
 _OWN_META = "mappings._meta.idxopt"
 _OWN_FIELDS = "mappings.properties.idxopt."
+_FIXED = ("settings.index.similarity.", "settings.index.analysis.")
+"""Settings that only a closed index takes: changed like a mapping, mended by a new index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Differences of an existing index. `mapping`: the first of the mapping (it cannot be changed back), None when
-    equal.
+    """Differences of an existing index. `mapping`: the first that cannot be changed back (of the mapping, a similarity,
+    the analysis), None when equal.
 
     `settings`: those to set back. `meta`: our mark is missing or changed. `notes`: what others added.
     """
@@ -87,16 +89,24 @@ def index_drift(state: IndexState, view: CompiledView) -> Drift:
     ]
     return Drift(
         mapping=str(mapping[0]).removeprefix("mappings.properties.") if mapping else None,
-        settings=tuple(item for item in found if item.path.startswith("settings.") and not item.added),
+        settings=tuple(
+            item for item in found if item.path.startswith("settings.") and not item.added and not _is_mapping(item)
+        ),
         meta=any(item.path.startswith(_OWN_META) for item in found),
         notes=tuple(notes),
     )
 
 
 def _is_mapping(item: Difference) -> bool:
+    if item.path.startswith(_FIXED):
+        return not item.added
     if not item.path.startswith("mappings.") or item.path.startswith(_META) or item.path == _META.rstrip("."):
         return False
     return not item.added or item.path.startswith(_OWN_FIELDS)
+
+
+def _is_setting(item: Difference) -> bool:
+    return item.path.startswith("settings.") and not item.added and not _is_mapping(item)
 
 
 def _is_note(item: Difference) -> bool:

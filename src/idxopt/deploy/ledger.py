@@ -43,8 +43,8 @@ class Ledger:
 
 def ledger_of(rows: Iterable[tuple[str, str]]) -> Ledger:
     """Ledger of (id, content digest in hex) pairs."""
-    pairs = [(id_hash(id), int(digest[:16], 16)) for id, digest in rows]
-    return _sorted(np.array(pairs, dtype=np.uint64).reshape(len(pairs), 2))
+    flat = np.fromiter((number for id, digest in rows for number in (id_hash(id), int(digest[:16], 16))), np.uint64)
+    return _sorted(flat.reshape(-1, 2))
 
 
 def _sorted(table: npt.NDArray[np.uint64]) -> Ledger:

@@ -107,7 +107,8 @@ class Loader:
                 built[view] = (state.uuid, journal.documents)
                 if view == self._lowered.program.primary:
                     ledger = ledger_of(journal.rows())
-        sample = list(islice(snapshot.documents(), SAMPLE))
+        refused = {reject.doc_id for reject in self._rejected}
+        sample = list(islice((one for one in snapshot.documents() if one.id not in refused), SAMPLE))
         served = {view: self._lowered.compiled.views[view] for view in views}
         reasons += self._rejections(snapshot)
         reasons += sample_gate(self._engine, self._lowered.program, tables, served, sample)
@@ -166,6 +167,7 @@ class Loader:
             on_reject=self._rejected.append,
         )
         for _, rows in made:
+            self._lock.check()  # a run that was stopped and superseded must not write on
             yield from rows.get(view.view, ())
 
     def _tables(self, snapshot: Snapshot, views: Sequence[str]) -> tuple[Tables, TablesRecord | None]:

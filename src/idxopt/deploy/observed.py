@@ -162,5 +162,18 @@ def moved(before: Mapping[str, str], now: Mapping[str, str], ignore: frozenset[s
 
 
 def _ours_or_overlapping(name: str, template: Template) -> bool:
-    sample = f"{name}--x--00000000"
-    return any(p.startswith(f"{name}--") or fnmatch.fnmatchcase(sample, p) for p in template.patterns)
+    return any(reaches(pattern, f"{name}--") for pattern in template.patterns)
+
+
+def reaches(pattern: str, prefix: str) -> bool:
+    """True when some name that starts with the prefix matches the pattern (`*` stands for any text)."""
+    at = {0}
+    for letter in prefix:
+        for place in sorted(at):  # a star may stand for nothing
+            while pattern[place : place + 1] == "*":
+                place += 1
+                at.add(place)
+        at = {
+            place if pattern[place] == "*" else place + 1 for place in at if pattern[place : place + 1] in ("*", letter)
+        }
+    return bool(at)
