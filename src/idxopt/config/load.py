@@ -12,6 +12,7 @@ from typing import Any
 
 import platformdirs
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from idxopt.config.profile import LOCAL, Profile
 from idxopt.errors import ConfigError
@@ -134,27 +135,23 @@ def _tables(data: Mapping[str, Any], file: Path | None) -> Mapping[str, Any]:
 
 
 def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path) -> Profile:
-    place = f"{file}: clusters.{name}"
     try:
         profile = Profile.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        near = (
-            difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1)
-            if first["type"] == "extra_forbidden"
-            else []
-        )
-        message = (
-            "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"]).removeprefix("Value error, ")
-        )
-        raise ConfigError(
-            message,
-            place=f"{place}.{path}" if path else place,
-            remedy=f"did you mean {near[0]}?"
-            if near
-            else "correct it; `idxopt doctor` shows every value with its origin",
-        ) from None
+        raise _profile_error(error.errors()[0], f"{file}: clusters.{name}") from None
     if profile.folder is not None:
         profile = profile.model_copy(update={"folder": str(base / Path(profile.folder).expanduser())})
     return profile
+
+
+def _profile_error(first: ErrorDetails, place: str) -> ConfigError:
+    """One message for the first mistake; the value itself is never repeated, it may be a secret."""
+    path = ".".join(str(part) for part in first["loc"])
+    message, hint = str(first["msg"]), ""
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1)
+        message, hint = "unknown key", f"did you mean {near[0]}?" if near else ""
+    elif first["type"] == "value_error":
+        message, _, hint = message.removeprefix("Value error, ").partition(": ")
+    remedy = hint or "correct it; `idxopt doctor` shows every value with its origin"
+    return ConfigError(message, place=f"{place}.{path}" if path else place, remedy=remedy)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from idxopt.config.secrets import REFERENCES, is_reference
 
 LOCAL = "local"
 """The profile that is always there: the embedded engine in a folder beside the configuration."""
@@ -19,6 +21,14 @@ class Auth(BaseModel):
     password: str | None = None
     client_cert: str | None = None
     client_key: str | None = None
+
+    @field_validator("password")
+    @classmethod
+    def _reference(cls, value: str | None) -> str | None:
+        """A password that stands in the file is refused as it is read; the message does not repeat it."""
+        if value is not None and not is_reference(value):
+            raise ValueError(f"is not a secret reference: write {REFERENCES}")
+        return value
 
     @model_validator(mode="after")
     def _pairs(self) -> Auth:

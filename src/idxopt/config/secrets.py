@@ -9,6 +9,13 @@ from pathlib import Path
 from idxopt.errors import ConfigError
 
 KINDS = ("env", "file", "keyring")
+REFERENCES = "env:NAME, file:PATH or keyring:SERVICE/USER"
+
+
+def is_reference(text: str) -> bool:
+    """True for the form of a reference, whatever it names."""
+    kind, _, rest = text.partition(":")
+    return kind in KINDS and bool(rest)
 
 
 def check_reference(reference: str, place: str) -> str:
@@ -16,12 +23,11 @@ def check_reference(reference: str, place: str) -> str:
 
     Raises ConfigError for anything that is not a reference; the value is not repeated.
     """
-    kind, _, rest = reference.partition(":")
-    if kind not in KINDS or not rest:
+    if not is_reference(reference):
         raise ConfigError(
             "is not a secret reference",
             place=place,
-            remedy="write env:NAME, file:PATH or keyring:SERVICE/USER; a secret itself never stands here",
+            remedy=f"write {REFERENCES}; a secret itself never stands here",
         )
     return reference
 
