@@ -96,6 +96,22 @@ def test_a_second_marker_is_put_away_and_readers_go_on(engine: Engine, name: str
     assert plan_of(engine, wanted).empty
 
 
+def test_a_switch_takes_away_no_alias_that_the_plan_does_not_show(
+    engine: Engine, name: str, data: Path, tmp_path: Path
+) -> None:
+    wanted = program(name, views=1)
+    put_live(engine, wanted, data, tmp_path)
+    foreign = foreign_index(engine, f"x{name}")
+    engine.update_aliases([AliasAction("add", foreign, f"{name}--archive")])
+    try:
+        for plan in (plan_of(engine, wanted), plan_of(engine, wanted, rebuild=True)):
+            assert f"{name}--archive -> {foreign}" in [change.subject for change in plan.changes]
+        put_live(engine, wanted, data, tmp_path, intent={"rebuild": True})
+        assert plan_of(engine, wanted).empty
+    finally:
+        drop(engine, foreign)
+
+
 def test_destroy_leaves_the_aliases_of_foreign_indices(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
     put_live(engine, program(name, views=1), data, tmp_path)
     foreign = foreign_index(engine, f"x{name}")

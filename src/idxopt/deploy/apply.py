@@ -181,6 +181,7 @@ class _Run:
 
     def _drop_unfit(self, loaded: Loaded) -> None:
         """What a gate refused is not taken up again: the next run starts afresh."""
+        self.lock.check()  # another holder may have taken up these very indices
         for view, (uuid, _) in loaded.views.items():
             self.engine.delete_index(self.compiled.views[view].index, uuid)
 

@@ -5,7 +5,7 @@ what would have to change so that a program is live. Read-only and pure over wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from idxopt.builds import names
@@ -121,7 +121,7 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
             "are built too (apply without --view)"
         )
     else:
-        _plan_switch(observed, lowered, draft)
+        _plan_switch(observed, lowered, intent, draft)
     rebuilt = frozenset(step.view for step in draft.steps if isinstance(step, BuildIndex))
     return Plan(
         name=observed.name,
@@ -365,7 +365,29 @@ def _plan_pipeline(observed: Observed, view: CompiledView, draft: Draft, reused:
         draft.steps.append(step)
 
 
-def _plan_switch(observed: Observed, lowered: Lowered, draft: Draft) -> None:
+def _strays(
+    observed: Observed, intent: Intent, then: Mapping[aliases.AliasKey, Mapping[str, object]]
+) -> Iterator[Change]:
+    """Aliases of our namespace that somebody put where no build of ours wants them: the switch takes them away too."""
+    live = observed.live
+    known: Mapping[aliases.AliasKey, object] = {}
+    if live is not None:
+        places = {view: aliases.ViewIndex(built.index, False) for view, built in live.views.items()}
+        known = aliases.wanted(observed.name, live.primary, live.build, places)
+    for alias, index in sorted(aliases.present(observed.aliases)):
+        if (alias, index) not in known and (alias, index) not in then and (alias, index) != (observed.name, intent.take_over):
+            yield Change(
+                symbol="-",
+                kind="alias",
+                subject=f"{alias} -> {index}",
+                what="remove",
+                cost=Cost.UPDATE_IN_PLACE,
+                why="moved or added by somebody",
+                foreign=True,
+            )
+
+
+def _plan_switch(observed: Observed, lowered: Lowered, intent: Intent, draft: Draft) -> None:
     """The commit: repairs of single aliases while the build stays, or the switch to a new build."""
     live, compiled = observed.live, lowered.compiled
     building = any(isinstance(step, BuildIndex) for step in draft.steps)
@@ -401,6 +423,8 @@ def _plan_switch(observed: Observed, lowered: Lowered, draft: Draft) -> None:
                 Switch(build=build),
             )
         return
+    for change in _strays(observed, intent, then):
+        draft.changes.append(change)
     if building:
         draft.steps.append(Switch())  # the changes of the indices already say that readers move
         return
