@@ -32,10 +32,13 @@ _TEST_PREFIXES = ("IDXOPT_TEST_", "IDXOPT_BENCH_")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What was found. `file` is None when there is no idxopt.toml. `warnings` name unknown `IDXOPT_*` variables."""
+    """What was found. `file` is None when there is no idxopt.toml. `warnings` name unknown `IDXOPT_*` variables.
+
+    `default_cluster` is None where the file has several clusters and says nowhere which one is meant.
+    """
 
     file: Path | None
-    default_cluster: str
+    default_cluster: str | None
     clusters: Mapping[str, Profile]
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -43,6 +46,12 @@ class Config:
     def profile(self, name: str | None) -> tuple[str, Profile]:
         """The named (or default) profile. Raises ConfigError with the nearest name."""
         wanted = name or self.default_cluster
+        if wanted is None:
+            raise ConfigError(
+                f"has the clusters {', '.join(sorted(self.clusters))} and names no default",
+                place=str(self.file),
+                remedy='add --cluster NAME, or `default = "NAME"` at the top of the file',
+            )
         if wanted not in self.clusters:
             near = difflib.get_close_matches(wanted, self.clusters, n=1)
             known = ", ".join(sorted(self.clusters))
@@ -82,21 +91,30 @@ def load_config(path: str | None = None, *, cluster: str | None = None, folder: 
     data = _read(file) if file else {}
     base = (file.parent if file else start).resolve()
     clusters = {name: _profile(name, value, file, base) for name, value in _tables(data, file).items()}
+    default, said_by = _default_cluster(cluster, data, clusters)
     clusters.setdefault(LOCAL, Profile(engine="embedded", folder=str(base / ".idxopt" / LOCAL)))
-    variable = os.environ.get("IDXOPT_CLUSTER")
-    default = cluster or variable or str(data.get("default", LOCAL))
     origins = {
         "config": f"{file} ({origin})" if file else "none found",
-        "cluster": "option --cluster"
-        if cluster
-        else "IDXOPT_CLUSTER"
-        if variable
-        else "default of the file"
-        if "default" in data
-        else "default",
+        "cluster": said_by,
         "cache": "IDXOPT_CACHE_DIR" if os.environ.get("IDXOPT_CACHE_DIR") else "default",
     }
     return Config(file, default, clusters, origins, unknown_variables(os.environ))
+
+
+def _default_cluster(
+    option: str | None, data: Mapping[str, Any], clusters: Mapping[str, Profile]
+) -> tuple[str | None, str]:
+    """The cluster that is meant when a command names none, and who said so. Nothing is guessed among several."""
+    variable = os.environ.get("IDXOPT_CLUSTER")
+    if option:
+        return option, "option --cluster"
+    if variable:
+        return variable, "IDXOPT_CLUSTER"
+    if "default" in data:
+        return str(data["default"]), "default of the file"
+    if len(clusters) == 1:
+        return next(iter(clusters)), "the only cluster of the file"
+    return (None, "not chosen") if clusters else (LOCAL, "default")
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
