@@ -72,7 +72,7 @@ def decide_writes(work: Session, observed: Observed, plan: Plan, allowed: Allowe
 
 def pending_writes(work: Session, observed: Observed, plan: Plan) -> int:
     """Writes that the switch of this plan would hide: none while the primary index stays."""
-    from idxopt.deploy.plan import compile_plan
+    from idxopt.deploy.lowering import compile_plan
     from idxopt.deploy.writes import writes_since_switch
 
     live = observed.live

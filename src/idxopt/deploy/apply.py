@@ -23,9 +23,9 @@ from idxopt.deploy.commit import present_in_namespace, switch
 from idxopt.deploy.gates import QualityReport, effective_gate, quality_gate, refuse
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.loading import Loaded, Loader, new_manifest
+from idxopt.deploy.lowering import Lowered, compile_plan
 from idxopt.deploy.observed import BUILT, Observed, fingerprint, moved, observe
 from idxopt.deploy.options import Applied, ApplyOptions, Progress, Quiet
-from idxopt.deploy.plan import Lowered, compile_plan
 from idxopt.deploy.steps import (
     BuildIndex,
     PutPipeline,

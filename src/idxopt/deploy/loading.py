@@ -21,9 +21,9 @@ from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy.gates import QualityReport, sample_gate
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
+from idxopt.deploy.lowering import Lowered, tables_suffice
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.options import ApplyOptions, Progress
-from idxopt.deploy.plan import Lowered, tables_suffice
 from idxopt.engines.port import Engine, IndexState
 from idxopt.errors import BuildError
 from idxopt.operators.cache import CacheSettings

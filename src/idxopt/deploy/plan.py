@@ -9,18 +9,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from idxopt.builds import names
-from idxopt.builds.manifest import Generation, Manifest
-from idxopt.compiler.lower import lower
-from idxopt.compiler.lowered import Compiled, CompiledView, Generations, Target
+from idxopt.builds.manifest import Manifest
+from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.drift import drift_of
 from idxopt.deploy.intent import Intent, Plan
+from idxopt.deploy.lowering import Lowered, lower_intent, lowered_with, target_of
 from idxopt.deploy.observed import Observed, fingerprint
 from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, Step, Switch
 from idxopt.deploy.templates import template_priority, wanted_template
 from idxopt.errors import BuildError, UsageError
-from idxopt.operators.tables import tables_needed
 from idxopt.program.canonical import canonical, program_hash
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
@@ -40,64 +39,6 @@ class Draft:
     def add(self, change: Change, *steps: Step) -> None:
         self.changes.append(change)
         self.steps.extend(step for step in steps if step not in self.steps)
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """The program of an intent, lowered with the generations that the observed state calls for.
-
-    `damaged`: views whose live mapping somebody changed, so that they must be built anew.
-    """
-
-    program: Program
-    compiled: Compiled
-    generations: Mapping[str, Generation]
-    damaged: Mapping[str, str] = field(default_factory=dict)
-
-
-def target_of(observed: Observed, intent: Intent) -> Target:
-    """What lowering must know of this engine and layout."""
-    capabilities = observed.capabilities
-    return Target(
-        engine=capabilities.engine,
-        bm25_factor=capabilities.bm25_factor,
-        pipelines=capabilities.pipelines,
-        shards=intent.layout.shards,
-        replicas=intent.layout.replicas,
-    )
-
-
-def lower_intent(observed: Observed, intent: Intent) -> Lowered:
-    """Lowers the program; a view whose live mapping was changed by somebody gets the next build generation."""
-    program = program_from(intent.program, "the plan")
-    target = target_of(observed, intent)
-    generations = _base_generations(observed, program, intent)
-    compiled = _lower(program, target, generations)
-    damaged = _damaged(observed, compiled)
-    for view in damaged:
-        above = max(_next(observed, view).build, generations[view].build + 1)
-        generations[view] = generations[view].model_copy(update={"build": above})
-    if damaged:
-        compiled = _lower(program, target, generations)
-    return Lowered(program, compiled, generations, damaged)
-
-
-def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
-    """Views whose index exists, but with another mapping than the compiled one, with what differs."""
-    damaged = {}
-    for view, wanted in compiled.views.items():
-        if observed.recorded(wanted.index) is not None:
-            difference = drift_of(observed, wanted).mapping
-            if difference is not None:
-                damaged[view] = difference
-    return damaged
-
-
-def compile_plan(observed: Observed, plan: Plan) -> Lowered:
-    """The artifacts that a plan stands for (its generations are fixed)."""
-    program = program_from(plan.intent.program, "the plan")
-    compiled = _lower(program, target_of(observed, plan.intent), plan.generations)
-    return Lowered(program, compiled, plan.generations)
 
 
 def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
@@ -145,49 +86,6 @@ def _lost_on_write(observed: Observed, compiled: Compiled) -> dict[str, tuple[st
     if observed.capabilities.engine == "embedded":
         return {}
     return {view: item.lost_on_write for view, item in compiled.views.items() if item.lost_on_write}
-
-
-def _lower(program: Program, target: Target, generations: Mapping[str, Generation]) -> Compiled:
-    counters = {view: Generations(build=g.build, table=g.table) for view, g in generations.items()}
-    return lower(program, target, counters)
-
-
-def _base_generations(observed: Observed, program: Program, intent: Intent) -> dict[str, Generation]:
-    """Those of the live build, raised by `--rebuild`, and by a program that needs other corpus tables than are frozen.
-
-    Tables are one frozen set a build: when some are made anew, every view that reads any is. Raised is above every
-    build that readers have used: after a rollback a later one is still there, and must not be taken for the new one.
-    """
-    live = observed.live
-    refreeze = intent.refresh or (live is not None and live.tables is not None and not tables_suffice(live, program))
-    generations = {}
-    for view in program.views:
-        known = live.generations.get(view, Generation()) if live else Generation()
-        again = intent.rebuild and live is not None and (not intent.only or view in intent.only)
-        raised = _next(observed, view)
-        generations[view] = Generation(
-            build=raised.build if again else known.build, table=raised.table if refreeze else known.table
-        )
-    return generations
-
-
-def _next(observed: Observed, view: str) -> Generation:
-    """The first generations of a view that no build had which readers have used; tables have one for all views."""
-    used = [(one, generation) for build in observed.served for one, generation in build.generations.items()]
-    return Generation(
-        build=max((generation.build for one, generation in used if one == view), default=-1) + 1,
-        table=max((generation.table for _, generation in used), default=-1) + 1,
-    )
-
-
-def tables_suffice(live: Manifest, program: Program) -> bool:
-    """True when the frozen tables of a build hold all that a program reads."""
-    frozen, needed = tables_needed(program_from(live.program, f"build {live.build}")), tables_needed(program)
-    return bool(
-        needed.frequencies.items() <= frozen.frequencies.items()
-        and needed.lines.items() <= frozen.lines.items()
-        and needed.titles <= frozen.titles
-    )
 
 
 def _check_only(intent: Intent, program: Program) -> None:
@@ -250,7 +148,7 @@ def _serves(live: Manifest | None, view: CompiledView) -> bool:
 def place_again(observed: Observed, intent: Intent, build: Manifest) -> Draft:
     """What a kept build needs beside its indices: templates, pipelines and settings as its program compiles them."""
     program = program_from(build.program, f"build {build.build}")
-    compiled = _lower(program, target_of(observed, intent), build.generations)
+    compiled = lowered_with(program, target_of(observed, intent), build.generations)
     draft = Draft()
     for view, place in build.views.items():
         # An index that another version of idxopt compiled is left as it is.
@@ -375,7 +273,10 @@ def _strays(
         places = {view: aliases.ViewIndex(built.index, False) for view, built in live.views.items()}
         known = aliases.wanted(observed.name, live.primary, live.build, places)
     for alias, index in sorted(aliases.present(observed.aliases)):
-        if (alias, index) not in known and (alias, index) not in then and (alias, index) != (observed.name, intent.take_over):
+        expected = (
+            (alias, index) in known or (alias, index) in then or (alias, index) == (observed.name, intent.take_over)
+        )
+        if not expected:
             yield Change(
                 symbol="-",
                 kind="alias",

@@ -11,8 +11,9 @@ from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.commit import present_in_namespace
 from idxopt.deploy.intent import Plan
+from idxopt.deploy.lowering import compile_plan
 from idxopt.deploy.observed import Observed
-from idxopt.deploy.plan import NEW_BUILD, compile_plan
+from idxopt.deploy.plan import NEW_BUILD
 from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, RestoreMeta, RestoreSettings, Step, Switch
 from idxopt.deploy.templates import wanted_template
 from idxopt.engines.port import AliasAction

@@ -70,7 +70,7 @@ def plan(
 
 def placements_of(planned: Planned) -> Mapping[str, Sequence[Placement]]:
     """Where each step runs, by view."""
-    from idxopt.deploy.plan import compile_plan
+    from idxopt.deploy.lowering import compile_plan
 
     compiled = compile_plan(planned.observed, planned.plan).compiled
     return {name: view.placements for name, view in compiled.views.items()}

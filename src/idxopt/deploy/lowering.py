@@ -1,0 +1,118 @@
+"""What a program becomes on this engine, with the generations that the observed state calls for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from idxopt.builds.manifest import Generation, Manifest
+from idxopt.compiler.lower import lower
+from idxopt.compiler.lowered import Compiled, Generations, Target
+from idxopt.deploy.drift import drift_of
+from idxopt.deploy.intent import Intent, Plan
+from idxopt.deploy.observed import Observed
+from idxopt.operators.tables import tables_needed
+from idxopt.program.schema import Program
+from idxopt.program.validate import program_from
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The program of an intent, lowered with the generations that the observed state calls for.
+
+    `damaged`: views whose live mapping somebody changed, so that they must be built anew.
+    """
+
+    program: Program
+    compiled: Compiled
+    generations: Mapping[str, Generation]
+    damaged: Mapping[str, str] = field(default_factory=dict)
+
+
+def target_of(observed: Observed, intent: Intent) -> Target:
+    """What lowering must know of this engine and layout."""
+    capabilities = observed.capabilities
+    return Target(
+        engine=capabilities.engine,
+        bm25_factor=capabilities.bm25_factor,
+        pipelines=capabilities.pipelines,
+        shards=intent.layout.shards,
+        replicas=intent.layout.replicas,
+    )
+
+
+def lower_intent(observed: Observed, intent: Intent) -> Lowered:
+    """Lowers the program; a view whose live mapping was changed by somebody gets the next build generation."""
+    program = program_from(intent.program, "the plan")
+    target = target_of(observed, intent)
+    generations = _base_generations(observed, program, intent)
+    compiled = lowered_with(program, target, generations)
+    damaged = _damaged(observed, compiled)
+    for view in damaged:
+        above = max(_next(observed, view).build, generations[view].build + 1)
+        generations[view] = generations[view].model_copy(update={"build": above})
+    if damaged:
+        compiled = lowered_with(program, target, generations)
+    return Lowered(program, compiled, generations, damaged)
+
+
+def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
+    """Views whose index exists, but with another mapping than the compiled one, with what differs."""
+    damaged = {}
+    for view, wanted in compiled.views.items():
+        if observed.recorded(wanted.index) is not None:
+            difference = drift_of(observed, wanted).mapping
+            if difference is not None:
+                damaged[view] = difference
+    return damaged
+
+
+def compile_plan(observed: Observed, plan: Plan) -> Lowered:
+    """The artifacts that a plan stands for (its generations are fixed)."""
+    program = program_from(plan.intent.program, "the plan")
+    compiled = lowered_with(program, target_of(observed, plan.intent), plan.generations)
+    return Lowered(program, compiled, plan.generations)
+
+
+def lowered_with(program: Program, target: Target, generations: Mapping[str, Generation]) -> Compiled:
+    """The program lowered with given generations."""
+    counters = {view: Generations(build=g.build, table=g.table) for view, g in generations.items()}
+    return lower(program, target, counters)
+
+
+def _base_generations(observed: Observed, program: Program, intent: Intent) -> dict[str, Generation]:
+    """Those of the live build, raised by `--rebuild`, and by a program that needs other corpus tables than are frozen.
+
+    Tables are one frozen set a build: when some are made anew, every view that reads any is. Raised is above every
+    build that readers have used: after a rollback a later one is still there, and must not be taken for the new one.
+    """
+    live = observed.live
+    refreeze = intent.refresh or (live is not None and live.tables is not None and not tables_suffice(live, program))
+    generations = {}
+    for view in program.views:
+        known = live.generations.get(view, Generation()) if live else Generation()
+        again = intent.rebuild and live is not None and (not intent.only or view in intent.only)
+        raised = _next(observed, view)
+        generations[view] = Generation(
+            build=raised.build if again else known.build, table=raised.table if refreeze else known.table
+        )
+    return generations
+
+
+def _next(observed: Observed, view: str) -> Generation:
+    """The first generations of a view that no build had which readers have used; tables have one for all views."""
+    used = [(one, generation) for build in observed.served for one, generation in build.generations.items()]
+    return Generation(
+        build=max((generation.build for one, generation in used if one == view), default=-1) + 1,
+        table=max((generation.table for _, generation in used), default=-1) + 1,
+    )
+
+
+def tables_suffice(live: Manifest, program: Program) -> bool:
+    """True when the frozen tables of a build hold all that a program reads."""
+    frozen, needed = tables_needed(program_from(live.program, f"build {live.build}")), tables_needed(program)
+    return bool(
+        needed.frequencies.items() <= frozen.frequencies.items()
+        and needed.lines.items() <= frozen.lines.items()
+        and needed.titles <= frozen.titles
+    )
