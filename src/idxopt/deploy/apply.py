@@ -11,6 +11,7 @@ import datetime as dt
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from idxopt.builds.lock import Lock
 from idxopt.builds.manifest import Manifest
@@ -18,6 +19,7 @@ from idxopt.builds.resolver import live_build
 from idxopt.builds.state import Event, StateWriter
 from idxopt.compiler.lowered import Compiled
 from idxopt.deploy import aliases
+from idxopt.deploy.aliases import AliasKey
 from idxopt.deploy.collect import collect, find_garbage
 from idxopt.deploy.commit import present_in_namespace, switch
 from idxopt.deploy.gates import QualityReport, effective_gate, quality_gate, refuse
@@ -103,13 +105,14 @@ class _Run:
         try:
             loaded = self._load()
             report = self._quality(loaded)
+            manifest = self._manifest(loaded, report) if plan.switches else None
+            present = self._record(manifest, loaded) if manifest is not None else {}
         except BaseException:
             self._put_templates_back()
             raise
-        if not plan.switches:
+        if manifest is None:
             return self._finish_without_switch(loaded)
-        manifest = self._manifest(loaded, report)
-        self._commit(manifest, loaded)
+        self._switch(manifest, present)
         warnings = list(self._after_commit(manifest))
         collected = self._collect(warnings)
         return Applied(
@@ -238,7 +241,10 @@ class _Run:
 
     # The commit.
 
-    def _commit(self, manifest: Manifest, loaded: Loaded) -> None:
+    def _record(self, manifest: Manifest, loaded: Loaded) -> dict[AliasKey, dict[str, Any]]:
+        """Writes carried, build and switch recorded, everything that the plan names looked at once more: the aliases as
+        they are now.
+        """
         if not self._same_build():
             self.progress.stage("record")
             self.lock.check()
@@ -248,6 +254,9 @@ class _Run:
         now_observed = observe(self.engine, self.plan.name)
         ignore = frozenset(key for step in self.plan.steps for key in touches(step))
         self._unmoved(now_observed, ignore)
+        return present_in_namespace(now_observed)
+
+    def _switch(self, manifest: Manifest, present: Mapping[AliasKey, Mapping[str, Any]]) -> None:
         self.lock.check()
         self.progress.stage("switch")
         views = {
@@ -255,7 +264,7 @@ class _Run:
             for view, built in manifest.views.items()
         }
         then = aliases.wanted(self.plan.name, manifest.primary, manifest.build, views)
-        switch(self.engine, self.plan.name, present_in_namespace(now_observed), then, self.lock)
+        switch(self.engine, self.plan.name, present, then, self.lock)
 
     def _many_rows(self, manifest: Manifest, view: str) -> bool:
         program = program_from(manifest.program, f"build {manifest.build}")
