@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from idxopt.cli import options
+from idxopt.cli.outputs import is_artifact, refuse_foreign
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, write
 from idxopt.errors import BuildError, ExitCode, UsageError
@@ -65,6 +66,8 @@ def compile_program(
         return ExitCode.OK
     files = _files(compiled)
     if out is not None:
+        for name in files:
+            refuse_foreign(out / name, "--out", "an artifact of ours", is_artifact, read=(program,))
         _write_files(out, files)
     if settings.json:
         emit_json(_document(compiled, files))

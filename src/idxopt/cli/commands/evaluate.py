@@ -9,6 +9,7 @@ import typer
 
 from idxopt.cli import options
 from idxopt.cli.operands import FORMS, answers, find_operand, load_judgments
+from idxopt.cli.outputs import is_run, refuse_foreign
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
@@ -38,6 +39,8 @@ def evaluate(
     from idxopt.evaluation.tables import evaluation_json, evaluation_notes, evaluation_table
 
     metrics = [parse_metric(name) for name in metric or ()] or list(DEFAULT_METRICS)
+    if run_out is not None:
+        refuse_foreign(run_out, "--run-out", "a run file", is_run, read=[path for path in (queries, qrels) if path])
     with session(settings) as work:
         operand = find_operand(work, target)
         judged = load_judgments(queries, qrels, dataset, split, texts=operand.run is None)

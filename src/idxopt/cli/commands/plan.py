@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from idxopt.cli import options
+from idxopt.cli.outputs import is_plan, refuse_foreign
 from idxopt.cli.planning import Planned, Wanted, plan_program, write_plan
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
@@ -53,6 +54,8 @@ def plan(
     """
     if curl and (diff or settings.json):
         raise UsageError("prints a script, and nothing else", place="--curl", remedy="leave --diff and --json out")
+    if out is not None:
+        refuse_foreign(out, "--out", "a saved plan", is_plan, read=(program, Path(source or program)))
     with session(settings) as work:
         planned = plan_program(work, Wanted(program, source, tuple(view or ()), rebuild, take_over))
         if out is not None:

@@ -10,6 +10,7 @@ import typer
 from idxopt.cli import options
 from idxopt.cli.applying import Allowed, check_writes, decide_writes, pending_writes, run_plan
 from idxopt.cli.confirm import confirm
+from idxopt.cli.outputs import is_plan, refuse_foreign
 from idxopt.cli.planning import write_plan
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
@@ -45,6 +46,8 @@ def rollback(
     from idxopt.deploy.rollback import rollback_plan
 
     check_writes(carry_writes, discard_writes)
+    if out is not None:
+        refuse_foreign(out, "--out", "a saved plan", is_plan)
     with session(settings) as work:
         observed = observe(work.engine, name)
         plan = rollback_plan(observed, to=to, cluster=work.cluster)
