@@ -88,6 +88,19 @@ def test_reused_rows_keep_the_tables_they_were_made_with(engine: Engine, name: s
     assert manifests[third.build].tables == manifests[second.build].tables
 
 
+def test_tables_of_a_kept_build_are_not_mixed_with_new_ones(
+    engine: Engine, name: str, data: Path, tmp_path: Path
+) -> None:
+    put_live(engine, with_terms(name, 5), data, tmp_path, keep=5)
+    put_live(engine, program(name, views=2), data, tmp_path, keep=5)
+    write_documents(data, documents(45))
+    more = canonical(with_terms(name, 5))
+    lines = {"op": "discard", "span": {"repeated_lines": {"min_docs": 20}}}
+    more["views"]["content"]["steps"] = [lines, *more["views"]["content"]["steps"]]
+    applied = put_live(engine, program_from(more, "test"), data, tmp_path, keep=5)
+    assert applied.rows == {"content": 45, "titles": 45}
+
+
 def test_a_deleted_primary_index_can_be_rebuilt_twice(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
     wanted = program(name, views=2)
     put_live(engine, wanted, data, tmp_path)

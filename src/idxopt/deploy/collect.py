@@ -17,6 +17,7 @@ from idxopt.builds.switches import delete_switch, read_switch
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.rollback import once_live
 from idxopt.engines.port import Engine, Reader
+from idxopt.errors import Forbidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +119,11 @@ def unused(reader: Reader, pipelines: Iterable[str]) -> list[str]:
     wanted = sorted(pipelines)
     if not wanted:
         return []
-    used = {
-        state.settings.get(f"index.{kind}_pipeline")
-        for state in reader.list_indices("*")
-        for kind in ("default", "final")
-    }
+    try:
+        indices = reader.list_indices("*")
+    except Forbidden:  # a user of this name's indices alone; those are gone by now
+        return wanted
+    used = {state.settings.get(f"index.{kind}_pipeline") for state in indices for kind in ("default", "final")}
     return [pipeline for pipeline in wanted if pipeline not in used]
 
 

@@ -87,7 +87,8 @@ def _base_generations(observed: Observed, program: Program, intent: Intent) -> d
     build that readers have used: after a rollback a later one is still there, and must not be taken for the new one.
     """
     live = observed.live
-    refreeze = intent.refresh or (live is not None and live.tables is not None and not tables_suffice(live, program))
+    frozen = next((one for one in (live, *reversed(observed.served)) if one is not None and one.tables), None)
+    refreeze = intent.refresh or (frozen is not None and not tables_suffice(frozen, program))
     generations = {}
     for view in program.views:
         known = live.generations.get(view, Generation()) if live else Generation()
