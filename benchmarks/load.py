@@ -3,7 +3,7 @@
 Both sides send the same finished rows into an index of the same body, in turn, several rounds; ours keeps its journal
 on the way, as an apply does. Bars: the median of the rounds' ratios is at least 0.85 for long rows and for short ones;
 the peak memory of a whole apply on the node with 300 MB of input is at most 1.1 times that with 30 MB. Everything else
-is for information. `--gigabyte` measures 1 GB as well.
+is for information. `--gigabyte` measures the memory of 1 GB as well, `--embedded` that of the embedded engine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from benchmarks import collections
 from benchmarks.against_bulk import compare
 from benchmarks.collections import collection
 from benchmarks.deployment import WORKERS, apply, program, remove
-from benchmarks.memory import Peak, peak_of, write_corpus
+from benchmarks.memory import peak_of, write_corpus
 from benchmarks.operators import first_documents, throughput
 from benchmarks.report import Bar, Figures, Report, Value, run, tell
 from idxopt.compiler.lower import lower
@@ -38,6 +38,9 @@ PARTS = ("peer", "apply", "memory", "interpreter")
 ROUNDS = 9
 COPIES = 2
 """How often the collection is sent in one load, with new ids: a short load is decided by chance (merges, pauses)."""
+NODE = "node"
+SIZES = (30, 300)
+"""Megabytes of input."""
 RATIO = 0.85
 GROWTH = 1.1
 MEGABYTE = 1_000_000
@@ -81,7 +84,7 @@ class StageClock:
         """Not measured."""
 
 
-def measure(rounds: int, parts: Collection[str], *, gigabyte: bool) -> Report:
+def measure(rounds: int, parts: Collection[str], sizes: Sequence[int], *, embedded: bool) -> Report:
     """The parts asked for, on one node."""
     report = Report("load")
     of = collection(COLLECTION)
@@ -93,7 +96,8 @@ def measure(rounds: int, parts: Collection[str], *, gigabyte: bool) -> Report:
             if "apply" in parts:
                 _whole_apply(engine, of, folder, report)
         if "memory" in parts:
-            _memory(url, folder, report, gigabyte=gigabyte)
+            places = {NODE: url, **({"embedded": str(folder / "engine")} if embedded else {})}
+            _memory(places, sizes, folder, report)
     if "interpreter" in parts:
         tell("interpreter")
         guides = collection("awsdocs_small")
@@ -166,16 +170,18 @@ def _whole_apply(engine: Engine, of: collections.Collection, folder: Path, repor
 # Memory.
 
 
-def _memory(url: str, folder: Path, report: Report, *, gigabyte: bool) -> None:
+def _memory(places: Mapping[str, str], sizes: Sequence[int], folder: Path, report: Report) -> None:
+    """`places`: address or folder by engine. `sizes` in megabytes; the first is what the others are compared with."""
     of = [collection("awsdocs_small"), collection("scifact")]
-    peaks: dict[tuple[str, int], Peak] = {}
     rows: list[dict[str, Value]] = []
-    for size in (30, 300, *((1_000,) if gigabyte else ())):
+    first: dict[str, int] = {}
+    for size in sizes:
         corpus = folder / f"corpus-{size}.jsonl"
         written = write_corpus(corpus, of, size * MEGABYTE) / MEGABYTE
-        for label, place in (("node", url), ("embedded", str(folder / f"engine-{size}"))):
-            tell(f"memory: {size} MB into the {label}")
-            peak = peaks[label, size] = peak_of(corpus, place, folder / f"cache-{label}-{size}")
+        for label, place in places.items():
+            peak = peak_of(corpus, place, folder / f"cache-{label}-{size}")
+            growth = peak.tree / first.setdefault(label, peak.tree)
+            tell(f"memory: {size} MB into the {label}: {peak.tree / MEGABYTE:.0f} MB, {peak.seconds:.0f} s")
             rows.append(
                 {
                     "engine": label,
@@ -184,17 +190,12 @@ def _memory(url: str, folder: Path, report: Report, *, gigabyte: bool) -> None:
                     "seconds": peak.seconds,
                     "peak MB, all processes": round(peak.tree / MEGABYTE, 1),
                     "largest process MB": round(peak.largest / MEGABYTE, 1),
-                    "to 30 MB": round(peak.tree / peaks[label, 30].tree, 3),
+                    f"to {sizes[0]} MB": round(growth, 3),
                 }
             )
-        corpus.unlink()
+            if label == NODE and size != sizes[0]:
+                report.bars.append(Bar(f"memory of {size} MB to that of {sizes[0]} MB, {NODE}", growth, "<=", GROWTH))
     report.tables.append(Figures("peak memory of a whole apply in a process of its own, with its workers", rows))
-    report.bars += [
-        Bar(f"memory of {size} MB to that of 30 MB, node", peak.tree / peaks["node", 30].tree, "<=", GROWTH)
-        for (label, size), peak in peaks.items()
-        if label == "node" and size > 30
-    ]
-    report.notes.append("Memory: the bar is about the interpreter and the load into the node; embedded is shown only.")
 
 
 def main() -> int:
@@ -203,9 +204,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--gigabyte", action="store_true", help="peak memory of 1 GB of input as well")
+    parser.add_argument("--embedded", action="store_true", help="peak memory on the embedded engine as well")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="default: all")
     given = parser.parse_args()
-    return run(lambda: measure(given.rounds, given.parts, gigabyte=given.gigabyte), as_json=given.json)
+    sizes = [*SIZES, *([1_000] if given.gigabyte else [])]
+    return run(lambda: measure(given.rounds, given.parts, sizes, embedded=given.embedded), as_json=given.json)
 
 
 if __name__ == "__main__":

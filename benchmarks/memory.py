@@ -16,7 +16,7 @@ import psutil
 from benchmarks.collections import Collection
 from idxopt.errors import EngineError
 
-EVERY_S = 0.02
+EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
