@@ -3,6 +3,12 @@
 Results go to stdout; progress, log, prompts and errors to stderr; with `--json` stdout holds exactly one document.
 """
 
-from idxopt.cli.entry import main
+try:
+    from idxopt.cli.entry import main
+except KeyboardInterrupt:  # before `main` could deal with it
+    import os
+
+    os.write(2, b"error: stopped\nremedy: run the command again\n")
+    raise SystemExit(130) from None
 
 __all__ = ["main"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from idxopt.cli.progress import ConsoleProgress, stoppable
 from idxopt.cli.session import Session
 from idxopt.cli.streams import say
 from idxopt.cli.units import parse_seconds
-from idxopt.errors import UsageError
+from idxopt.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from idxopt.builds.lock import LockSettings
@@ -93,11 +93,13 @@ def pending_writes(work: Session, observed: Observed, plan: Plan) -> int:
 
 def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed) -> Applied:
     """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
+    from idxopt.builds.clock import SystemClock, timestamp
     from idxopt.config.load import cache_dir
     from idxopt.deploy.apply import apply_plan
     from idxopt.deploy.options import ApplyOptions
 
     profile = work.profile
+    started, others = timestamp(SystemClock()), set[str]()
     with stoppable(work.settings) as progress:
         options = ApplyOptions(
             cache=cache_dir(),
@@ -110,15 +112,34 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             carry_writes=allowed.carry_writes,
             discard_writes=allowed.discard_writes,
             quality=allowed.quality,
-            on_wait=waiting(work, progress),
+            on_wait=waiting(work, progress, others),
         )
         try:
             return apply_plan(work.engine, plan, options, source=source, progress=progress)
         except KeyboardInterrupt as interrupt:
             serves = f"build {plan.live} still serves" if plan.live else "nothing went live"
+            kept, remedy = left_behind(work, plan.name, started, others)
             raise Stopped(
-                stopped_by(interrupt), f"{serves}, unless `idxopt status {plan.name}` says otherwise; run it again"
+                stopped_by(interrupt), f"{serves}, unless `idxopt status {plan.name}` says otherwise{kept}", remedy
             ) from None
+
+
+def left_behind(work: Session, name: str, started: str, others: Collection[str]) -> tuple[str, str]:
+    """The lock that this run could not release any more, and how to go on. Locks of `others`, by id, are not ours."""
+    from idxopt.builds.lock import whoami
+    from idxopt.builds.lockrecord import read_lock
+
+    again = "run the command again to go on"
+    try:
+        held = read_lock(work.engine, name)
+    except EngineError:
+        return "; its lock may still be there", f"`idxopt status {name}` shows the lock; {again}"
+    if held is None or held[0].who != whoami() or held[0].created < started or held[0].id in others:
+        return "", again
+    return (
+        f"; lock {held[0].id} stays until it expires ({held[0].ttl_s:g} s after its last heartbeat)",
+        f"idxopt unlock {held[0].id} --force; then {again}",
+    )
 
 
 def lock_settings(work: Session, timeout: str) -> LockSettings:
@@ -132,11 +153,12 @@ def lock_settings(work: Session, timeout: str) -> LockSettings:
     )
 
 
-def waiting(work: Session, progress: ConsoleProgress) -> Callable[[LockRecord, float], None]:
-    """Tells who holds the lock, and counts down to the takeover of a dead one."""
+def waiting(work: Session, progress: ConsoleProgress, others: set[str]) -> Callable[[LockRecord, float], None]:
+    """Tells who holds the lock, and counts down to the takeover of a dead one. `others` collects the ids seen."""
     told = [-_TELL_EVERY_S]
 
     def tell(record: LockRecord, left: float) -> None:
+        others.add(record.id)
         progress.check()
         if time.monotonic() - told[0] >= _TELL_EVERY_S:
             told[0] = time.monotonic()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import traceback
 from collections.abc import Sequence
@@ -58,17 +57,16 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, IdxoptError):
         return Failure(error.exit_code, error.code, error.message, error.remedy, error.place)
     if isinstance(error, Stopped):
-        return Failure(error.exit_code, "stopped", "stopped" if error.kept is None else f"stopped; {error.kept}")
+        told = "stopped" if error.kept is None else f"stopped; {error.kept}"
+        return Failure(error.exit_code, "stopped", told, error.remedy)
     if isinstance(error, KeyboardInterrupt):
-        return Failure(stopped_by(error), "stopped", "stopped")
+        return failure_of(Stopped(stopped_by(error)))
     if isinstance(error, typer.Abort):
         return Failure(ExitCode.ERROR, "aborted", "stopped at the question; nothing was changed")
     if isinstance(error, _USAGE):
         return _usage(error)
     if isinstance(error, _CLICK):
         return Failure(ExitCode.ERROR, "error", _message(error))
-    if isinstance(error, BrokenPipeError):
-        return Failure(ExitCode.ERROR, "broken_pipe", "the reader of the output went away")
     what = " ".join(f"{type(error).__name__}: {error}".split())
     return Failure(ExitCode.ERROR, "bug", what, "this is a bug; run again with --debug and report what it prints")
 
@@ -91,7 +89,6 @@ def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _write(lines: Sequence[str]) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.flush()
+    sys.stdout.flush()
     sys.stderr.write("".join(f"{line}\n" for line in lines))
     sys.stderr.flush()

@@ -17,12 +17,13 @@ class Terminated(KeyboardInterrupt):
 
 
 class Stopped(Exception):
-    """The command was stopped from outside. `kept`: what the user should know and do next."""
+    """The command was stopped from outside. `kept`: what the user should know; `remedy`: what to do next."""
 
-    def __init__(self, exit_code: ExitCode, kept: str | None = None) -> None:
+    def __init__(self, exit_code: ExitCode, kept: str | None = None, remedy: str = "run the command again") -> None:
         super().__init__("stopped")
         self.exit_code = exit_code
         self.kept = kept
+        self.remedy = remedy
 
 
 def stopped_by(interrupt: KeyboardInterrupt) -> ExitCode:

@@ -87,7 +87,7 @@ def is_plan_file(path: Path) -> bool:
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Stores a plan; what it replaces is for the caller to check first (`outputs`). It holds no secret; the file is replaced whole or not at all."""
+    """Stores a plan. It holds no secret; the file is replaced whole or not at all, once `outputs` allowed it."""
     text = plan.model_dump_json(by_alias=True, indent=1) + "\n"
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
