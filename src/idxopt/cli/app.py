@@ -26,7 +26,9 @@ from idxopt.cli.commands import (
     unlock,
     validate,
 )
-from idxopt.cli.settings import command, root
+from idxopt.cli.settings import Settings, command, group
+from idxopt.cli.streams import emit_json, write
+from idxopt.errors import UsageError
 
 EPILOG = (
     "Exit codes: 0 done; 1 error; 2 changes (plan, rollback --plan, status --check); "
@@ -50,17 +52,24 @@ app = typer.Typer(
 
 
 @app.callback()
-@root
+@group
 def idxopt(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:
     """Better answers from the search engine you have, by changing what is indexed."""
+    settings: Settings = context.obj
     if version:
-        typer.echo(f"idxopt {__version__}")
+        emit_json({"version": __version__}) if settings.json else write(f"idxopt {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        _help(context, settings)
+
+
+def _help(context: typer.Context, settings: Settings) -> None:
+    if settings.json:
+        raise UsageError("needs a command", place="--json", remedy="name one; `idxopt --help` lists them")
+    write(context.get_help())
 
 
 _COMMANDS = (
@@ -85,8 +94,22 @@ for _name, _function, _panel in _COMMANDS:
     app.command(_name, rich_help_panel=_panel, context_settings=_HELP)(command(_function))
 
 _presets = typer.Typer(
-    name="preset", help="Programs to start from.", context_settings=_HELP, no_args_is_help=True, rich_markup_mode="rich"
+    name="preset",
+    help="Programs to start from.",
+    context_settings=_HELP,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
 )
+
+
+@_presets.callback()
+@group
+def _preset(context: typer.Context) -> None:
+    """Programs to start from."""
+    if context.invoked_subcommand is None:
+        _help(context, context.obj)
+
+
 _presets.command("list", context_settings=_HELP)(command(preset.list_presets))
 _presets.command("show", context_settings=_HELP)(command(preset.show_preset))
 app.add_typer(_presets, rich_help_panel=TOOLS)

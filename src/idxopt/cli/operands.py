@@ -31,6 +31,22 @@ class Operand:
     build: LiveBuild | None = None
     run: Run | None = None
 
+    @property
+    def build_id(self) -> str | None:
+        return self.build.manifest.build if self.build is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgments:
+    """Judged queries, and the split of the folder that they are from."""
+
+    judged: JudgedQueries
+    split: str | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        return [] if self.split is None else [f"judgments of split {self.split}"]
+
 
 def find_operand(work: Session, text: str) -> Operand:
     """Raises UsageError, BuildError or ProgramError for what cannot be found."""
@@ -66,23 +82,26 @@ def answers(work: Session, operand: Operand, queries: Sequence[Query], depth: in
 
 
 def load_judgments(
-    queries: Path | None, qrels: Path | None, dataset: Path | None, split: str, *, texts: bool
-) -> JudgedQueries:
-    """From two files or a folder. `texts`: False where only run files are evaluated, so that ids are enough."""
-    from idxopt.evaluation.datasets import load_dataset_folder, load_judged, load_qrels
+    queries: Path | None, qrels: Path | None, dataset: Path | None, split: str | None, *, texts: bool
+) -> Judgments:
+    """From two files, or from a split of a folder. `texts`: False where only run files are evaluated, so that ids are enough."""
+    from idxopt.evaluation.datasets import load_dataset_folder, load_judged, load_qrels, split_of
     from idxopt.evaluation.judgments import judged_without_texts
 
     if dataset is not None:
         if queries is not None or qrels is not None:
             raise UsageError("replaces the other two", place="--dataset", remedy="leave --queries and --qrels out")
-        return load_dataset_folder(dataset, split)
+        judged = load_dataset_folder(dataset, split)
+        return Judgments(judged, split_of(dataset, split))
+    if split is not None:
+        raise UsageError("belongs to a folder", place="--split", remedy="give --dataset FOLDER with it")
     if qrels is None:
         raise UsageError("needs judgments", place="--qrels", remedy="give --queries and --qrels, or --dataset")
     if queries is None:
         if texts:
             raise UsageError("needs queries", place="--queries", remedy="give --queries and --qrels, or --dataset")
-        return judged_without_texts(load_qrels(qrels))
-    return load_judged(queries, qrels)
+        return Judgments(judged_without_texts(load_qrels(qrels)))
+    return Judgments(load_judged(queries, qrels))
 
 
 def _run_file(path: Path) -> Operand:

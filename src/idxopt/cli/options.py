@@ -89,7 +89,10 @@ Dataset: TypeAlias = Annotated[
     Path | None,
     typer.Option("--dataset", metavar="FOLDER", help="A BEIR folder instead of --queries and --qrels."),
 ]
-Split: TypeAlias = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the folder's judgments.")]
+Split: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--split", metavar="NAME", help="Split of the folder's judgments. Default: test, or the only one."),
+]
 Metrics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--metric", metavar="NAME", help="Such as nDCG@10 or Recall@100 (repeatable). Default: five of them."),

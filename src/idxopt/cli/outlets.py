@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 
@@ -69,7 +70,7 @@ def outlets() -> Iterator[Outlet]:
 def _outlet(stream: TextIO | None) -> Outlet:
     """A stream that was closed from the start (`>&-`) is one that nobody reads."""
     if stream is None:
-        stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+        stream = Path(os.devnull).open("w", encoding="utf-8")
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")

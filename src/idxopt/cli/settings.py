@@ -113,10 +113,8 @@ def command(function: Callable[..., ExitCode]) -> Callable[..., int]:
     @functools.wraps(function)
     def run(context_: typer.Context, **given: Any) -> int:
         here = Settings(**{name: given.pop(name) for name in _DEFAULTS})
-        outer = context_.find_root().obj
-        settings = here.over(outer) if isinstance(outer, Settings) else here
         try:
-            return int(function(settings, **given))
+            return int(function(_merged(context_, here), **given))
         except KeyboardInterrupt as interrupt:
             raise Stopped(stopped_by(interrupt)) from None
 
@@ -124,18 +122,23 @@ def command(function: Callable[..., ExitCode]) -> Callable[..., int]:
     return run
 
 
-def root(function: Callable[..., None]) -> Callable[..., None]:
-    """The callback of the whole application: keeps the settings that stand before the subcommand."""
+def group(function: Callable[..., None]) -> Callable[..., None]:
+    """The callback of the application or of a group: keeps the settings that stand before the subcommand."""
     signature = inspect.signature(function, eval_str=True)
     own = list(signature.parameters.values())[1:]
 
     @functools.wraps(function)
     def run(context_: typer.Context, **given: Any) -> None:
-        context_.obj = Settings(**{name: given.pop(name) for name in _DEFAULTS})
+        context_.obj = _merged(context_, Settings(**{name: given.pop(name) for name in _DEFAULTS}))
         function(context_, **given)
 
     _set_signature(run, own, returns=None)
     return run
+
+
+def _merged(context: typer.Context, here: Settings) -> Settings:
+    """With what stands further left; a context starts with its parent's object."""
+    return here.over(context.obj) if isinstance(context.obj, Settings) else here
 
 
 def _set_signature(function: Any, own: list[inspect.Parameter], returns: Any) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from idxopt.errors import EvaluationError, SourceError
-from idxopt.evaluation.datasets import Query, load_dataset_folder, load_judged
+from idxopt.evaluation.datasets import Query, load_dataset_folder, load_judged, split_of
 from idxopt.evaluation.judgments import judged_without_texts
 
 QUERIES = '{"_id": "1", "text": "a"}\n{"_id": "2", "text": "b"}\n{"_id": "3", "text": "c"}\n'
@@ -29,6 +29,9 @@ def test_what_is_left_out_is_counted(folder):
 def test_a_split_is_named_or_is_the_only_one(folder):
     (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
     assert load_dataset_folder(folder).qrels.keys() == {"1", "3"}
+    assert split_of(folder) == "dev"
+    with pytest.raises(SourceError, match=r"no judgments for split 'tset' \(found: dev\)"):
+        load_dataset_folder(folder, "tset")
     (folder / "qrels" / "train.tsv").write_text(HEADER + "2\td1\t1\n")
     assert load_dataset_folder(folder, split="train").qrels.keys() == {"2"}
     with pytest.raises(SourceError, match=r"no judgments for split 'test' \(found: dev, train\)"):
@@ -51,7 +54,7 @@ def test_one_table_is_both(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("missing", "cause"), [("queries.jsonl", "no file of queries"), ("qrels/test.tsv", "no judgments for split 'test'")]
+    ("missing", "cause"), [("queries.jsonl", "no file of queries"), ("qrels/test.tsv", r"split 'test' \(found: none\)")]
 )
 def test_a_missing_file_is_named(folder, missing, cause):
     (folder / missing).unlink()
@@ -64,6 +67,11 @@ def test_a_folder_without_judgments_and_a_file(folder):
     (folder / "qrels").rmdir()
     with pytest.raises(SourceError, match="holds no judgments"):
         load_dataset_folder(folder)
+    (folder / "qrels.tsv").write_text(HEADER + "1\td1\t1\n")
+    assert split_of(folder) is None
+    assert load_dataset_folder(folder).qrels.keys() == {"1"}
+    with pytest.raises(SourceError, match="has no splits"):
+        load_dataset_folder(folder, "test")
     with pytest.raises(SourceError, match="is not a folder"):
         load_dataset_folder(folder / "queries.jsonl")
 

@@ -21,7 +21,7 @@ def compare(
     queries: options.Queries = None,
     qrels: options.Qrels = None,
     dataset: options.Dataset = None,
-    split: options.Split = "test",
+    split: options.Split = None,
     metric: options.Metrics = None,
     depth: options.Depth = 100,
     losers: Annotated[int, typer.Option("--queries-shown", min=0, help="Queries with the largest differences.")] = 10,
@@ -45,22 +45,27 @@ def compare(
     with session(settings) as work:
         sides = [find_operand(work, a), find_operand(work, b)]
         asked = any(side.run is None for side in sides)
-        judged = load_judgments(queries, qrels, dataset, split, texts=asked)
-        runs = [answers(work, side, judged.queries, depth) for side in sides]
+        judgments = load_judgments(queries, qrels, dataset, split, texts=asked)
+        runs = [answers(work, side, judgments.judged.queries, depth) for side in sides]
     first, second = (
-        evaluate_run(run, judged, metrics, label=side.label) for run, side in zip(runs, sides, strict=True)
+        evaluate_run(run, judgments.judged, metrics, label=side.label) for run, side in zip(runs, sides, strict=True)
     )
     found = compare_evaluations(first, second)
+    same = sides[0].build_id is not None and sides[0].build_id == sides[1].build_id
     if settings.json:
-        emit_json(comparison_json(found))
+        emit_json({**comparison_json(found), "split": judgments.split, "same_build": same})
         return ExitCode.OK
     tables = [comparison_table(found)]
     if losers:
         tables.append(query_table(found.metrics[0], losers))
     print_tables(settings, *tables)
+    for note in judgments.notes:
+        write(note)
     for evaluation in (first, second):
         for note in evaluation_notes(evaluation):
             write(f"{evaluation.label}: {note}")
+    if same:
+        write(f"! A and B are the same build ({sides[0].build_id}): every difference is 0")
     for note in comparison_notes(found):
         write(f"! {note}")
     return ExitCode.OK

@@ -22,7 +22,7 @@ def evaluate(
     queries: options.Queries = None,
     qrels: options.Qrels = None,
     dataset: options.Dataset = None,
-    split: options.Split = "test",
+    split: options.Split = None,
     metric: options.Metrics = None,
     depth: options.Depth = 100,
     run_out: Annotated[
@@ -43,15 +43,15 @@ def evaluate(
         refuse_foreign(run_out, "--run-out", "a run file", is_run, read=[path for path in (queries, qrels) if path])
     with session(settings) as work:
         operand = find_operand(work, target)
-        judged = load_judgments(queries, qrels, dataset, split, texts=operand.run is None)
-        run = answers(work, operand, judged.queries, depth)
+        judgments = load_judgments(queries, qrels, dataset, split, texts=operand.run is None)
+        run = answers(work, operand, judgments.judged.queries, depth)
     if run_out is not None:
         write_run(run_out, run)
-    found = evaluate_run(run, judged, metrics, label=operand.label)
+    found = evaluate_run(run, judgments.judged, metrics, label=operand.label)
     if settings.json:
-        emit_json(evaluation_json(found))
+        emit_json({**evaluation_json(found), "split": judgments.split})
         return ExitCode.OK
     print_tables(settings, evaluation_table(found))
-    for note in evaluation_notes(found):
+    for note in (*judgments.notes, *evaluation_notes(found)):
         write(note)
     return ExitCode.OK

@@ -54,6 +54,8 @@ def plan(
     """
     if curl and (diff or settings.json):
         raise UsageError("prints a script, and nothing else", place="--curl", remedy="leave --diff and --json out")
+    if settings.json and diff is DiffForm.UNIFIED:
+        raise UsageError("prints text", place="--diff unified", remedy="leave --json out, or use --diff json")
     if out is not None:
         refuse_foreign(out, "--out", "a saved plan", is_plan, read=(program, Path(source or program)))
     with session(settings) as work:
