@@ -158,7 +158,7 @@ class _Run:
     def _put_templates_back(self) -> None:
         """After a refusal: templates as they were, so that nothing of the serving build looks changed by others."""
         with contextlib.suppress(IdxoptError):
-            self.lock.check()
+            self.lock.confirm()
             for step in self.plan.steps:
                 if not isinstance(step, PutTemplate):
                     continue
@@ -247,12 +247,13 @@ class _Run:
         """
         if not self._same_build():
             self.progress.stage("record")
-            self.lock.check()
+            self.lock.confirm()
             self.transfer.carry(manifest)
             self.store.put_manifest(manifest)
             self.transfer.record(manifest, loaded.ledger)
         now_observed = observe(self.engine, self.plan.name)
         ignore = frozenset(key for step in self.plan.steps for key in touches(step))
+        self.lock.confirm()  # whoever took over has moved things too: the lost lock is what to tell
         self._unmoved(now_observed, ignore)
         return present_in_namespace(now_observed)
 
