@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 RESAMPLES = 10_000
 SEED = 20_240_229
@@ -68,6 +67,8 @@ def one_sided_bounds(differences: Sequence[float], *, level: float = 0.95) -> In
 def _bootstrap(
     data: NDArray[np.float64], method: Literal["BCa", "percentile"], level: float, resamples: int, seed: int
 ) -> tuple[float, float]:
+    from scipy import stats  # half a second to import, and most commands compute no interval
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
