@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from idxopt.errors import ExitCode, IdxoptError
 _USAGE = typer.BadParameter.__mro__[1]  # UsageError, whose module differs between releases of Typer
 _CLICK = typer.BadParameter.__mro__[2]
 _HELP_SHOWN = "NoArgsIsHelpError"
+_EXTRA = re.compile(r"got unexpected extra arguments?(?:\(s\))? \((.*)\)")
+_PARSED = re.compile(r"Input should be a valid (\w+)(?:, .*)?$")
+_KINDS = {"integer": "whole number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +78,20 @@ def failure_of(error: BaseException) -> Failure:
 def _usage(error: BaseException) -> Failure:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "idxopt"
-    return Failure(ExitCode.USAGE, "usage", _message(error), f"see `{command} --help`", command)
+    message, remedy = _message(error), f"see `{command} --help`"
+    if extra := _EXTRA.fullmatch(message):
+        message = f"has an argument too many: {extra[1]}"
+        if command.endswith((" search", " explain")):
+            remedy = f'quote the query, as in {command} NAME "rotate api keys"'
+    return Failure(ExitCode.USAGE, "usage", message, remedy, command)
 
 
 def _message(error: BaseException) -> str:
     """Click's message as a sentence like ours: lower case first, no full stop."""
     text = str(error.format_message()) if hasattr(error, "format_message") else str(error)
-    text = " ".join(text.split()).removesuffix(".")
+    text = _PARSED.sub(
+        lambda found: f"is no {_KINDS.get(found[1], found[1])}", " ".join(text.split()).removesuffix(".")
+    )
     return text[:1].lower() + text[1:]
 
 

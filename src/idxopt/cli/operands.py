@@ -84,7 +84,7 @@ def answers(work: Session, operand: Operand, queries: Sequence[Query], depth: in
 def load_judgments(
     queries: Path | None, qrels: Path | None, dataset: Path | None, split: str | None, *, texts: bool
 ) -> Judgments:
-    """From two files, or from a split of a folder. `texts`: False where only run files are evaluated, so that ids are enough."""
+    """From two files, or a split of a folder. `texts`: False where only run files are evaluated: ids are enough."""
     from idxopt.evaluation.datasets import load_dataset_folder, load_judged, load_qrels, split_of
     from idxopt.evaluation.judgments import judged_without_texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -20,6 +21,8 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 def one_name(value: str) -> str:
     """A public name as it is. Raises UsageError for a pattern, a list, or an index of ours."""
     if _NAME.fullmatch(value) is None:
+        if (held := _name_in(value)) is not None:
+            raise UsageError(f"{value!r} is a file, no name", place="NAME", remedy=f"give the name in it: {held}")
         raise UsageError(
             f"{value!r} is no name of a program",
             place="NAME",
@@ -28,6 +31,25 @@ def one_name(value: str) -> str:
     return value
 
 
+def _name_in(value: str) -> str | None:
+    """The name in a program.json."""
+    try:
+        name = json.loads(Path(value).read_bytes())["name"]
+    except (OSError, ValueError, RecursionError, TypeError, KeyError):
+        return None
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
+
+
+def one_query(value: str) -> str:
+    """A query with something in it. Raises UsageError."""
+    if not value.strip():
+        raise UsageError("the query is empty", place="QUERY", remedy='give words in quotes, as in "rotate api keys"')
+    return value
+
+
+Query: TypeAlias = Annotated[
+    str, typer.Argument(metavar="QUERY", callback=one_query, help="What a user would type, in quotes.")
+]
 Name: TypeAlias = Annotated[
     str, typer.Argument(metavar="NAME", callback=one_name, help="Public name: the `name` of the program.")
 ]

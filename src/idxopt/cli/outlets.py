@@ -70,7 +70,7 @@ def outlets() -> Iterator[Outlet]:
 def _outlet(stream: TextIO | None) -> Outlet:
     """A stream that was closed from the start (`>&-`) is one that nobody reads."""
     if stream is None:
-        stream = Path(os.devnull).open("w", encoding="utf-8")
+        stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")

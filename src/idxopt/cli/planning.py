@@ -52,6 +52,7 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     program = load_program(wanted.program)
     place = work.source_place(wanted.source)
     source = work.open_source(place, program) if place is not None else None
+    _check_take_over(work, wanted.take_over)
     observed = observe(work.engine, program.name)
     intent = Intent(
         program=canonical(program),
@@ -66,6 +67,14 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
             plan = with_estimate(plan, program, source)
         plan = plan.model_copy(update={"lag": data_lag(observed.live, source), "source": source.place})
     return Planned(plan, observed, source)
+
+
+def _check_take_over(work: Session, index: str | None) -> None:
+    """Before anything is asked: is the index there at all?"""
+    if index is not None and work.engine.get_index(index) is None:
+        raise BuildError(
+            f"there is no index {index} on {work.cluster}", place="--take-over", remedy="check the name of the index"
+        )
 
 
 def plan_source(work: Session, plan: Plan) -> Source | None:
@@ -106,6 +115,7 @@ def read_plan(path: Path) -> Plan:
     from pydantic import ValidationError
 
     from idxopt.deploy.intent import Plan
+    from idxopt.program.wording import plain_words
 
     try:
         return Plan.model_validate_json(path.read_bytes())
@@ -117,7 +127,7 @@ def read_plan(path: Path) -> Plan:
         first: Any = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise BuildError(
-            f"is no plan of this version of idxopt ({where + ': ' if where else ''}{first['msg']})",
+            f"is no plan of this version of idxopt ({where + ' ' if where else ''}{plain_words(first)[0]})",
             place=str(path),
             remedy="make it anew with `idxopt plan PROGRAM --out FILE`",
         ) from error

@@ -72,7 +72,11 @@ def print_tables(settings: Settings, *tables: Any) -> None:
 def start_log(settings: Settings) -> None:
     """The log goes to stderr: warnings, with -v what is done, with -vv everything; IDXOPT_LOG names a level."""
     level = {0: logging.WARNING, 1: logging.INFO}.get(settings.verbose, logging.DEBUG)
-    named = logging.getLevelNamesMapping().get(os.environ.get("IDXOPT_LOG", "").upper())
+    levels = logging.getLevelNamesMapping()
+    asked = os.environ.get("IDXOPT_LOG", "")
+    named = levels.get(asked.upper())
+    if asked and named is None:
+        say(settings, f"warning: IDXOPT_LOG={asked} names no level; use debug, info, warning or error")
     logging.basicConfig(level=logging.ERROR, format="%(levelname)s %(name)s: %(message)s", force=True)
     logging.getLogger("idxopt").setLevel(named if named is not None and not settings.verbose else level)
     if level == logging.DEBUG or named == logging.DEBUG:

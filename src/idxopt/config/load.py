@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from idxopt.config.profile import LOCAL, Profile
 from idxopt.errors import ConfigError
+from idxopt.program.wording import plain_words
 
 FILE_NAME = "idxopt.toml"
 VARIABLES = (
@@ -27,6 +29,7 @@ VARIABLES = (
     "IDXOPT_CACHE_DIR",
     "IDXOPT_EXTERNAL_DIFF",
 )
+_LINE = re.compile(r"line (\d+), column (\d+)")
 _TEST_PREFIXES = ("IDXOPT_TEST_", "IDXOPT_BENCH_")
 
 
@@ -136,7 +139,10 @@ def _read(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError("is not UTF-8 text", place=str(file), remedy="save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is not valid TOML: {error}", place=str(file), remedy="correct that line") from error
+        what, _, where = str(error).partition(" (at ")
+        line = _LINE.search(where)
+        place = f"{file}:{line[1]}:{line[2]}" if line else str(file)
+        raise ConfigError(f"is not valid TOML: {what}", place=place, remedy="correct that line") from error
     unknown = sorted(data.keys() - {"default", "clusters"})
     if unknown:
         raise ConfigError(
@@ -165,11 +171,9 @@ def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path)
 def _profile_error(first: ErrorDetails, place: str) -> ConfigError:
     """One message for the first mistake; the value itself is never repeated, it may be a secret."""
     path = ".".join(str(part) for part in first["loc"])
-    message, hint = str(first["msg"]), ""
+    message, hint = plain_words(first)
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1)
         message, hint = "unknown key", f"did you mean {near[0]}?" if near else ""
-    elif first["type"] == "value_error":
-        message, _, hint = message.removeprefix("Value error, ").partition(": ")
     remedy = hint or "correct it; `idxopt doctor` shows every value with its origin"
     return ConfigError(message, place=f"{place}.{path}" if path else place, remedy=remedy)

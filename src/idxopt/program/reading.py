@@ -65,6 +65,8 @@ def _decoded(data: bytes | str, place: str) -> str:
         )
     for mark, what in _BOMS.items():
         if data.startswith(mark):
+            if what == "UTF-16":
+                raise ProgramError("is UTF-16 text", remedy="save the file as UTF-8", place=place)
             raise ProgramError(f"starts with {what}", remedy="save the file as UTF-8 without one", place=place)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
+import difflib
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -19,16 +19,7 @@ from idxopt.program.problems import Location, Problem, nearest
 from idxopt.program.reading import json_path, read_object
 from idxopt.program.schema import Program
 from idxopt.program.steps import GENERATED
-
-_SHAPES = {
-    "model_type": "should be a JSON object",
-    "dict_type": "should be a JSON object",
-    "list_type": "should be a JSON list",
-    "string_type": "should be a string",
-    "bool_type": "should be true or false",
-    "int_type": "should be a whole number",
-    "float_type": "should be a number",
-}
+from idxopt.program.wording import plain_words, shown
 
 
 def load_program(path: str | Path) -> Program:
@@ -36,11 +27,21 @@ def load_program(path: str | Path) -> Program:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError as error:
-        raise ProgramError("no such file", remedy="check the path of the program", place=str(path)) from error
+        raise ProgramError("no such file", remedy=_nearest_file(Path(path)), place=str(path)) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ProgramError(f"cannot be read ({reason})", remedy="check the path and rights", place=str(path)) from error
     return parse_program(data, str(path))
+
+
+def _nearest_file(path: Path) -> str:
+    """A remedy that names the file beside it whose name is most alike."""
+    try:
+        beside = {file.stem: file.name for file in path.parent.iterdir() if file.suffix == path.suffix}
+    except OSError:
+        beside = {}
+    close = difflib.get_close_matches(path.stem, beside, n=1)
+    return f'did you mean "{path.with_name(beside[close[0]])}"?' if close else "check the path of the program"
 
 
 def parse_program(data: bytes | str, place: str) -> Program:
@@ -95,19 +96,16 @@ def _problem(error: ErrorDetails, value: dict[str, Any]) -> Problem:
     given = error["input"]
     if kind == "extra_forbidden":
         known = _known_fields(location[:-1], value)
-        return Problem(location, f"unknown field {_shown(location[-1])}", nearest(str(location[-1]), known))
-    if kind == "missing":
-        return Problem(location, "is missing", "add it")
+        return Problem(location, f"unknown field {shown(location[-1])}", nearest(str(location[-1]), known))
     if kind == "union_tag_invalid":
         return _bad_tag(location, str(context["tag"]), str(context["expected_tags"]), value)
     if kind == "literal_error":
-        return Problem(location, f"unknown value {_shown(given)}", nearest(str(given), _literals(context["expected"])))
+        return Problem(location, f"unknown value {shown(given)}", nearest(str(given), _literals(context["expected"])))
     if kind == "string_pattern_mismatch":
-        return Problem(location, f"{_shown(given)} is no valid name", _pattern_remedy(str(context["pattern"])))
-    if kind == "value_error":
-        return Problem(location, str(context["error"]), "correct it")
-    message = _SHAPES.get(kind) or re.sub("^(Input|String|List|Dictionary) should", "should", error["msg"])
-    return Problem(location, f"{_shown(given)} {message}", "correct the value")
+        return Problem(location, f"{shown(given)} is no valid name", _pattern_remedy(str(context["pattern"])))
+    message, remedy = plain_words(error)
+    named = message if kind in ("missing", "value_error") else f"{shown(given)} {message}"
+    return Problem(location, named, remedy or "correct it")
 
 
 def _location(error: ErrorDetails, value: dict[str, Any]) -> Location:
@@ -137,7 +135,7 @@ def _bad_tag(location: Location, tag: str, expected: str, value: dict[str, Any])
     if key not in step:
         return Problem((*location, key), "is missing", f"use one of {', '.join(sorted(known))}")
     return Problem(
-        (*location, key), f"unknown {'operator' if key == 'op' else 'form'} {_shown(tag)}", nearest(tag, known)
+        (*location, key), f"unknown {'operator' if key == 'op' else 'form'} {shown(tag)}", nearest(tag, known)
     )
 
 
@@ -148,14 +146,9 @@ def _literals(expected: Any) -> list[str]:
 
 
 def _pattern_remedy(pattern: str) -> str:
-    if "-" in pattern:
+    if "(-[" in pattern:
         return "use lowercase letters, digits and single hyphens, as in product-docs"
     return "start with a lowercase letter and go on with lowercase letters, digits and underscores, as in first_line"
-
-
-def _shown(value: Any) -> str:
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _at(location: Location, value: Any) -> Any:

@@ -41,6 +41,14 @@ class FileReader:
         found = format_of(path)
         if found is None:
             endings = ", ".join(EXTENSIONS)
+            from idxopt.sources.folder import MARKUPS  # its parsers are slow to import
+
+            if path.suffix.lower() in MARKUPS:
+                raise SourceError(
+                    "is one page; pages are read from a folder, a document a file",
+                    remedy=f"name its folder: {path.parent}",
+                    place=place,
+                )
             raise SourceError(
                 f"the name does not say what is in it ({path.suffix or 'no ending'})",
                 remedy=f"give the file one of these endings: {endings} (.gz may follow)",

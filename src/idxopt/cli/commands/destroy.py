@@ -8,6 +8,7 @@ from idxopt.cli.confirm import confirm
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, write
+from idxopt.cli.suggestions import other_name
 from idxopt.errors import BuildError, ExitCode
 
 
@@ -31,7 +32,7 @@ def destroy(
     with session(settings) as work:
         plan = destruction(observe(work.engine, name, trust=False))
         if plan.empty:
-            raise BuildError("there is nothing of ours under this name", place=name, remedy="see `idxopt status`")
+            raise BuildError("there is nothing of ours under this name", place=name, remedy=other_name(work, name))
         if not settings.json:
             for line in destruction_lines(plan):
                 write(line)

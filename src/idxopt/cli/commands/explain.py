@@ -10,13 +10,14 @@ from idxopt.cli import options
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.cli.suggestions import live_or_suggest
 from idxopt.errors import BuildError, ExitCode
 
 
 def explain(
     settings: Settings,
     name: options.Name,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What a user would type.")],
+    query: options.Query,
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="Id of the document.")],
 ) -> ExitCode:
     """Show rank and score of a document in every leg, and the terms that matched.
@@ -25,11 +26,10 @@ def explain(
     """
     from idxopt.builds.resolver import Resolver
     from idxopt.cli.render.answers import explanation_json, explanation_lines, explanation_table
-    from idxopt.search import Searcher
     from idxopt.search.explain import explain as explain_document
 
     with session(settings) as work:
-        live = Searcher(work.engine, Resolver(work.engine, name)).live()
+        live = live_or_suggest(work, Resolver(work.engine, name))
         if work.engine.get_document(live.manifest.views[live.manifest.primary].index, doc_id) is None:
             raise BuildError(
                 f"has no document {doc_id!r}", place=name, remedy="copy the id from `idxopt search`, exactly as shown"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from idxopt.cli import options
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.cli.streams import emit_json, hint, print_tables, write
+from idxopt.cli.suggestions import other_name
 from idxopt.errors import ExitCode
 
 
@@ -21,6 +22,7 @@ def history(settings: Settings, name: options.Name) -> ExitCode:
     with session(settings) as work:
         events = StateStore(work.engine).history(name)
         live = Resolver(work.engine, name).live()
+        other = "" if events else other_name(work, name)
     current = live.manifest.build if live else None
     if settings.json:
         emit_json(history_json(name, events, current))
@@ -28,4 +30,5 @@ def history(settings: Settings, name: options.Name) -> ExitCode:
         print_tables(settings, history_table(events, current))
     else:
         write(f"{name}: no history on this cluster")
+        hint(settings, other)
     return ExitCode.OK

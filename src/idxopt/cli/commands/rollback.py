@@ -15,8 +15,9 @@ from idxopt.cli.planning import write_plan
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, hint, write
+from idxopt.cli.suggestions import other_name
 from idxopt.cli.units import counted
-from idxopt.errors import ExitCode
+from idxopt.errors import BuildError, ExitCode
 
 
 def rollback(
@@ -50,6 +51,8 @@ def rollback(
         refuse_foreign(out, "--out", "a saved plan", is_plan)
     with session(settings) as work:
         observed = observe(work.engine, name)
+        if observed.live is None:
+            raise BuildError("there is no live build to go back from", place=name, remedy=other_name(work, name))
         plan = rollback_plan(observed, to=to, cluster=work.cluster)
         writes = 0 if discard_writes else pending_writes(work, observed, plan)
         if out is not None:

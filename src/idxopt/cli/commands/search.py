@@ -11,13 +11,14 @@ from idxopt.cli import options
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.cli.suggestions import live_or_suggest
 from idxopt.errors import ExitCode, UsageError
 
 
 def search(
     settings: Settings,
     name: options.Name,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What a user would type.")],
+    query: options.Query,
     k: Annotated[int, typer.Option("-k", "--k", min=1, max=10_000, help="Documents of the answer.")] = 10,
     offset: Annotated[int, typer.Option("--offset", min=0, max=10_000, help="Documents to skip.")] = 0,
     filter_text: Annotated[
@@ -36,9 +37,9 @@ def search(
     clause = _filter(filter_text)
     with session(settings) as work:
         resolver = Resolver(work.engine, name)
+        live = live_or_suggest(work, resolver)
         searcher = Searcher(work.engine, resolver, on_leg_failure=work.profile.on_leg_failure)
         result = searcher.search(SearchQuery(query, k=k, offset=offset, filter=clause, source=True))
-        live = searcher.live()
     if settings.json:
         emit_json(result_json(result, query))
         return ExitCode.OK

@@ -10,7 +10,8 @@ import typer
 from idxopt.cli import options
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import emit_json, print_tables, say, write
+from idxopt.cli.streams import emit_json, hint, print_tables, say, write
+from idxopt.cli.suggestions import other_name
 from idxopt.cli.units import parse_seconds
 from idxopt.errors import ExitCode, LockedError, SourceError
 
@@ -44,6 +45,8 @@ def status(
         else:
             for line in status_lines(found):
                 write(line)
+            if found.live is None:
+                hint(settings, other_name(work, name))
             if found.views:
                 print_tables(settings, view_table(found))
     return ExitCode.CHANGES if check and found.drifted else ExitCode.OK

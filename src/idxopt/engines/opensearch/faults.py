@@ -20,6 +20,8 @@ Kind = Literal["refused", "lost", "throttled", "too_large", "final"]
 
 REASON_LIMIT = 400
 READ_ONLY = "free disk space or raise the watermark, then set index.blocks.read_only_allow_delete to null"
+PLAIN_HTTP = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+"""What OpenSSL says where the answer to its greeting is HTTP."""
 NOT_SERVING = {
     "cluster_manager_not_discovered_exception": "the cluster has no elected cluster manager",
     "master_not_discovered_exception": "the cluster has no elected cluster manager",
@@ -104,6 +106,9 @@ def classify(failure: Exception, place: str) -> Fault:
 def _no_answer(failure: opensearchpy.exceptions.ConnectionError, place: str) -> Fault:
     cause = failure.info
     if isinstance(failure, opensearchpy.exceptions.SSLError) or isinstance(cause, urllib3.exceptions.SSLError):
+        if any(sign in str(cause) for sign in PLAIN_HTTP):
+            message, remedy = "this port speaks plain HTTP, not TLS", "write http:// instead of https:// in the address"
+            return Fault(Unreachable(message, remedy=remedy, place=place), "refused")
         return Fault(
             Unreachable(
                 shortened(f"the TLS connection failed: {cause}"),
