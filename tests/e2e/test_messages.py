@@ -141,3 +141,9 @@ def test_https_to_a_port_that_speaks_http(site):
     assert told.code == ExitCode.ERROR
     assert "speaks plain HTTP" in told.err
     assert "http:// instead of https://" in told.err
+
+
+def test_a_search_shows_title_and_matching_text_and_names_its_score(live):
+    told = run("search", "handbook", "marker4")
+    for part in ("rrf score", "title", "excerpt", "Page 4 on aliases", "Here stands marker4"):
+        assert part in told.out

@@ -91,6 +91,21 @@ def pending_writes(work: Session, observed: Observed, plan: Plan) -> int:
     return writes_since_switch(work.engine, live).total
 
 
+def missing_after(work: Session, observed: Observed, plan: Plan) -> tuple[int, list[str]]:
+    """Writes that stay because build and target share the primary index, and the returning views that lack them."""
+    from idxopt.deploy.writes import writes_since_switch
+
+    live, target = observed.live, observed.builds.get(plan.target)
+    if live is None or target is None or not plan.switches:
+        return 0, []
+    served = live.views[live.primary].index
+    serving = {view.index for view in live.views.values()}
+    returning = [name for name, view in target.views.items() if view.index not in serving]
+    if served != target.views[target.primary].index or served not in observed.indices or not returning:
+        return 0, []
+    return writes_since_switch(work.engine, live).total, returning
+
+
 def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed) -> Applied:
     """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
     from idxopt.builds.clock import SystemClock, timestamp

@@ -9,7 +9,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from rich.console import Console
+    from rich.table import Table
 
     from idxopt.cli.settings import Settings
 
@@ -60,13 +63,15 @@ def console(settings: Settings, *, stderr: bool = False) -> Console:
     return Console(file=stream, no_color=no_color, highlight=False, width=width, emoji=False)
 
 
-def print_tables(settings: Settings, *tables: Any) -> None:
-    """Rich tables on stdout, with an empty line between them."""
+def print_tables(settings: Settings, *tables: Table, spare: Collection[str] = ()) -> None:
+    """Rich tables on stdout, with an empty line between them. Columns headed `spare` go where the width is short."""
+    from idxopt.cli.render.narrow import fitted
+
     out = console(settings)
     for number, table in enumerate(tables):
         if number:
             out.print()
-        out.print(table)
+        out.print(fitted(table, out, spare))
 
 
 def start_log(settings: Settings) -> None:

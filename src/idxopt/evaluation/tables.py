@@ -15,6 +15,7 @@ from idxopt.evaluation.bootstrap import Interval
 from idxopt.evaluation.comparison import Comparison, Evaluation, MetricComparison, QueryDifference
 from idxopt.evaluation.metrics import Metric
 
+BAR_HEADING = "+ win = tie - loss"
 BAR_WIDTH = 20
 """Characters of a wins/ties/losses bar."""
 _QUERY_WIDTH = 60
@@ -55,11 +56,11 @@ def comparison_table(comparison: Comparison) -> Table:
         f"n = {comparison.n} shared judged queries",
         title_justify="left",
     )
-    for heading in ("metric", "A", "B", "B - A [95% interval]"):
+    for heading in ("metric", "A", "B", "B - A\n[95% interval]"):
         table.add_column(heading, justify="left" if heading == "metric" else "right")
     table.add_column("B is")
-    table.add_column("wins / ties / losses of B", justify="right")
-    table.add_column("+ win = tie - loss")
+    table.add_column("wins / ties /\nlosses of B", justify="right")
+    table.add_column(BAR_HEADING)
     for compared in comparison.metrics:
         table.add_row(
             str(compared.metric),

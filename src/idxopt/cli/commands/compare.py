@@ -34,6 +34,7 @@ def compare(
     from idxopt.evaluation.comparison import evaluate_run
     from idxopt.evaluation.metrics import DEFAULT_METRICS, parse_metric
     from idxopt.evaluation.tables import (
+        BAR_HEADING,
         comparison_json,
         comparison_notes,
         comparison_table,
@@ -56,9 +57,9 @@ def compare(
         emit_json({**comparison_json(found), "split": judgments.split, "same_build": same})
         return ExitCode.OK
     tables = [comparison_table(found)]
-    if losers:
+    if losers and any(query.difference for query in found.metrics[0].queries):
         tables.append(query_table(found.metrics[0], losers))
-    print_tables(settings, *tables)
+    print_tables(settings, *tables, spare=(BAR_HEADING,))
     for note in judgments.notes:
         write(note)
     for evaluation in (first, second):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from idxopt.cli import options
-from idxopt.cli.applying import Allowed, check_writes, decide_writes, pending_writes, run_plan
+from idxopt.cli.applying import Allowed, check_writes, decide_writes, missing_after, pending_writes, run_plan
 from idxopt.cli.confirm import confirm
 from idxopt.cli.outputs import is_plan, refuse_foreign
 from idxopt.cli.planning import write_plan
@@ -55,6 +55,7 @@ def rollback(
             raise BuildError("there is no live build to go back from", place=name, remedy=other_name(work, name))
         plan = rollback_plan(observed, to=to, cluster=work.cluster)
         writes = 0 if discard_writes else pending_writes(work, observed, plan)
+        shared, lacking = missing_after(work, observed, plan)
         if out is not None:
             write_plan(plan, out)
         if not settings.json:
@@ -62,9 +63,14 @@ def rollback(
                 write(line)
             if writes:
                 write(f"! {counted(writes, 'write')} of applications since build {plan.live} went live would be hidden")
+            if shared:
+                write(
+                    f"! {counted(shared, 'write')} of applications stay in the index that both builds share; view "
+                    f"{', '.join(lacking)} comes back without them, until the next build (`apply --rebuild`)"
+                )
         if plan_only or out is not None or plan.empty:
             if settings.json:
-                emit_json({**plan_json(plan), "writes": writes})
+                emit_json({**plan_json(plan), "writes": writes, "shared_writes": shared, "lacking": lacking})
             if out is not None:
                 hint(settings, f"saved; apply it with: idxopt apply {out}")
             return ExitCode.OK if plan.empty else ExitCode.CHANGES

@@ -44,7 +44,7 @@ def search(
         emit_json(result_json(result, query))
         return ExitCode.OK
     if result.hits:
-        print_tables(settings, result_table(result, [leg.key for leg in live.legs], live.program, offset))
+        print_tables(settings, result_table(result, [leg.key for leg in live.legs], live.program, query, offset))
     for line in result_lines(result):
         write(line)
     return ExitCode.OK

@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from idxopt.cli.units import counted, shortened
+from idxopt.cli.render.excerpts import excerpt_of, title_of
+from idxopt.cli.units import counted
 
 if TYPE_CHECKING:
     from idxopt.program.schema import Program
     from idxopt.search import SearchResult
     from idxopt.search.explain import Explanation
 
-EXCERPT = 70
 
-
-def result_table(result: SearchResult, legs: Sequence[str], program: Program, offset: int) -> Table:
-    """A line a document: rank, id, score, its rank and score in every leg, and an excerpt."""
+def result_table(result: SearchResult, legs: Sequence[str], program: Program, query: str, offset: int) -> Table:
+    """A line a document: rank, id, score, its rank and score in every leg, its title, and the text that matches."""
     table = Table()
     table.add_column("rank", justify="right")
     table.add_column("document", overflow="fold")
-    table.add_column("score", justify="right")
+    table.add_column("rrf score" if program.fusion.method == "rrf" else "score", justify="right")
     for leg in legs:
         table.add_column(f"{leg}\nrank (score)", justify="right")
-    table.add_column("excerpt", overflow="fold")
+    titled = "title" in program.source.fields
+    for heading in ("title", "excerpt")[not titled :]:
+        table.add_column(heading, overflow="fold")
     for number, hit in enumerate(result.hits, start=offset + 1):
         cells = [f"{hit.legs[leg].rank} ({hit.legs[leg].score:.3f})" if leg in hit.legs else "-" for leg in legs]
-        table.add_row(
-            str(number), escape(hit.doc_id), f"{hit.score:.5f}", *cells, escape(_excerpt(hit.source or {}, program))
-        )
+        source = hit.source or {}
+        texts = [title_of(source, program) or ""] if titled else []
+        texts.append(excerpt_of(source, program, query))
+        table.add_row(str(number), escape(hit.doc_id), f"{hit.score:.5f}", *cells, *map(escape, texts))
     return table
 
 
@@ -129,14 +131,3 @@ def _terms(terms: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     for field, matches in terms.items():
         listed = ", ".join(f"{match.term} {match.occurrences} / {match.documents}" for match in matches)
         yield f"{field}: {listed}"
-
-
-def _excerpt(source: Mapping[str, Any], program: Program) -> str:
-    paths = program.source.fields
-    for path in [paths[name] for name in ("title", *paths) if name in paths]:
-        value: Any = source
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
-        if isinstance(value, str) and value.strip():
-            return shortened(" ".join(value.split()), EXCERPT)
-    return ""

@@ -170,13 +170,21 @@ def configured(config: Config, cluster: str, profile: Profile) -> list[tuple[str
         if name == "auth":
             continue
         origin = file if name in profile.model_fields_set else "default"
-        values.append((f"clusters.{cluster}.{name}", str(getattr(profile, name)), origin))
+        value = getattr(profile, name)
+        values.append((f"clusters.{cluster}.{name}", "(not set)" if value is None else str(value), origin))
     for name in type(profile.auth).model_fields:
         value = getattr(profile.auth, name)
         if value is not None:
             hidden = f"auth.{name}" in _SECRET and not str(value).startswith(_REFERENCES)
             values.append((f"clusters.{cluster}.auth.{name}", "(not a reference: hidden)" if hidden else value, file))
     return values
+
+
+def short_names(plugins: str) -> str:
+    """Names of plugins without the class names that stand beside them; of a class alone its last part."""
+    listed = plugins.split(", ")
+    plain = [name for name in listed if "." not in name]
+    return ", ".join(plain or sorted({name.rpartition(".")[2] for name in listed}))
 
 
 def check_table(values: Sequence[tuple[str, str, str]], checks: Sequence[Check]) -> list[Table]:
@@ -190,5 +198,6 @@ def check_table(values: Sequence[tuple[str, str, str]], checks: Sequence[Check])
     for heading in ("check", "result", "detail", "remedy"):
         found.add_column(heading, overflow="fold")
     for check in checks:
-        found.add_row(check.what, check.verdict, escape(check.detail), escape(check.remedy))
+        detail = short_names(check.detail) if check.what == "plugins" else check.detail
+        found.add_row(check.what, check.verdict, escape(detail), escape(check.remedy))
     return [settings, found] if checks else [settings]
