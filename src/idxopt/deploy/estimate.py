@@ -14,6 +14,7 @@ from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
 from idxopt.operators.tables import build_tables
 from idxopt.program.schema import Program
+from idxopt.sources.rejects import Rejects
 from idxopt.sources.source import Source
 
 SAMPLED = 1_000
@@ -28,16 +29,28 @@ def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
     views = [step.view for step in plan.builds]
     if not views:
         return plan
-    return plan.model_copy(
-        update={"estimate": estimate(program, views, source, plan.intent.layout.shards), "source": source.place}
-    )
+    rejects = Rejects()
+    made = estimate(program, views, source, plan.intent.layout.shards, rejects)
+    notes = plan.notes
+    if rejects.count:
+        first = rejects.first[0]
+        notes += (
+            (
+                f"! {rejects.count} of the first {rejects.count + made.sampled} documents cannot be indexed, "
+                f"{first.place}: {first.reason}; apply refuses more than --allow-rejected says (0)"
+            ),
+        )
+    return plan.model_copy(update={"estimate": made, "source": source.place, "notes": notes})
 
 
-def estimate(program: Program, views: Sequence[str], source: Source, shards: int) -> Estimate:
-    """Transforms the first documents of the source and scales up by documents, or by bytes where their number is
-    unknown.
+def estimate(program: Program, views: Sequence[str], source: Source, shards: int, rejects: Rejects) -> Estimate:
+    """Transforms the first documents of the source and scales up by documents, or bytes where their number is unknown.
+
+    `rejects` gets those that cannot be indexed. Raises SourceError where none of them can.
     """
-    sample = source.sample(SAMPLED)
+    sample = source.sample(SAMPLED, rejects)
+    if not sample and rejects.count:
+        raise rejects.first[0].error()
     began = time.perf_counter()
     rows, size = _transformed(program, views, sample)
     spent = time.perf_counter() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from idxopt.builds.lockrecord import LockRecord, read_lock
 from idxopt.builds.manifest import Manifest
@@ -101,13 +102,11 @@ def data_lag(live: Manifest | None, source: Source | None) -> tuple[Lag, ...]:
         return ()
     if source.marks() == live.source.marks:
         return ()
-    if source.place != live.source.place:
-        return (Lag(what=f"the live build was made from {live.source.place}, this is {source.place}"),)
-    return (
-        Lag(
-            what=f"{source.place} has changed since build {live.build} read it; `idxopt apply --rebuild` reads it again"
-        ),
-    )
+    if PurePath(source.place) != PurePath(live.source.place):
+        what = f"build {live.build} was made from {live.source.place}, this is {source.place}"
+    else:
+        what = f"{source.place} has changed since build {live.build} read it"
+    return (Lag(what=f"{what}; `idxopt apply --rebuild` indexes what is there now"),)
 
 
 def _view(reader: Reader, observed: Observed, view: str, index: str, rows: int) -> ViewStatus:

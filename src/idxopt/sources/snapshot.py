@@ -86,9 +86,9 @@ def take_snapshot(
         if twice:
             raise _duplicates(source, twice)
         if rejects.count > allow_rejected:
-            raise _refused(source.place, rejects)
+            raise _refused(source.place, rejects, usable=tally.count)
         if not tally.count:
-            raise SourceError("holds no document that can be indexed", remedy="see rejects.jsonl", place=source.place)
+            raise SourceError("holds no document that can be indexed", remedy=f"see {rejects.path}", place=source.place)
     except BaseException:
         if spool is not None:
             spool.unlink(missing_ok=True)
@@ -170,15 +170,16 @@ def _unspool(spool: Path) -> Iterator[Document]:
             yield Document(id_, value)
 
 
-def _refused(place: str, rejects: Rejects) -> GateRefused:
+def _refused(place: str, rejects: Rejects, *, usable: int) -> GateRefused:
     first = "; ".join(f"{reject.place}: {reject.reason}" for reject in rejects.first[:3])
     more = f" and {rejects.count - 3} more" if rejects.count > 3 else ""
     noun = "document" if rejects.count == 1 else "documents"
+    all_of_them = "" if usable else "none is left: "
+    remedy = f"{rejects.first[0].remedy}; all are listed in {rejects.path}"
+    if usable:
+        remedy += f"; --allow-rejected {rejects.count} leaves them out"
     return GateRefused(
-        f"{rejects.count} {noun} cannot be indexed ({first}{more})",
-        place=place,
-        remedy=f"{rejects.first[0].remedy}; all are listed in {rejects.path}; "
-        f"--allow-rejected {rejects.count} leaves them out",
+        f"{all_of_them}{rejects.count} {noun} cannot be indexed ({first}{more})", place=place, remedy=remedy
     )
 
 
