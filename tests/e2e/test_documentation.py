@@ -55,14 +55,14 @@ def handbook(tmp_path, monkeypatch):
 
 def test_the_readme_on_your_own_documents(handbook):
     found = [words for words in commands(ROOT / "README.md") if "stdlib" not in words]
-    assert len(found) == 9
+    assert len(found) == 10
     for words in found:
         typed(words, handbook)
 
 
 def test_the_quickstart(handbook):
-    found = commands(ROOT / "docs/quickstart.md", until="## 5.")
-    assert len(found) == 12
+    found = commands(ROOT / "docs/quickstart.md", until="## 6.")
+    assert len(found) == 13
     outputs = [typed(words, handbook).out for words in found]
     assert "0 reorganize sections: client" in "".join(outputs)
 

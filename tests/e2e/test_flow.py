@@ -138,6 +138,8 @@ def test_destroy_wants_the_name(live):
     assert run("search", "handbook", "keys").code == ExitCode.OK
     gone = run("destroy", "handbook", typed="handbook\n")
     assert gone.code == ExitCode.OK, gone.err
+    assert "its history stays" in gone.out
+    assert [event["what"] for event in run("history", "handbook", "--json").document["events"]] == ["apply", "destroy"]
     assert run("status", "handbook").out == "handbook: nothing is live\n"
 
 
@@ -258,3 +260,23 @@ def test_any_encoding_of_the_terminal_will_do(live, output):
     if output == "ascii":
         assert found.out.isascii()
     assert os.linesep in found.out
+
+
+def test_a_rollback_over_a_shared_index_names_the_views_that_lack_writes(live):
+    assert run("apply", "better.json", "--source", "docs.jsonl", "-y").code == ExitCode.OK
+    assert run("apply", "program.json", "--source", "docs.jsonl", "-y").code == ExitCode.OK
+    assert "comes back without" not in run("rollback", "handbook", "--plan").out
+    from idxopt.engines.embedded import EmbeddedEngine
+
+    engine = EmbeddedEngine(live / "index")
+    index = next(iter(engine.aliases("handbook")["handbook"]))
+    engine.put_document(index, "late", {"title": "Late", "text": "# Late\n\nWritten by an application."})
+    engine.refresh(index)
+    engine.close()
+    told = run("rollback", "handbook", "--plan")
+    assert told.code == ExitCode.CHANGES
+    assert (
+        "! 1 write of applications: kept in the index that both builds share, but view sections comes back" in told.out
+    )
+    document = run("rollback", "handbook", "--plan", "--json").document
+    assert (document["writes"], document["shared_writes"], document["lacking"]) == (0, 1, ["sections"])

@@ -47,5 +47,5 @@ def destroy(
     if settings.json:
         emit_json(asdict(done))
     else:
-        write(f"{name}: removed from {work.cluster}")
+        write(f"{name}: removed from {work.cluster}; its history stays: idxopt history {name}")
     return ExitCode.OK

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +19,18 @@ from idxopt.cli.streams import emit_json, hint, write
 from idxopt.cli.suggestions import other_name
 from idxopt.cli.units import counted
 from idxopt.errors import BuildError, ExitCode
+
+if TYPE_CHECKING:
+    from idxopt.deploy.intent import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """`writes` would be hidden; `shared_writes` stay, but the views `lacking` come back without them."""
+
+    writes: int
+    shared_writes: int
+    lacking: list[str]
 
 
 def rollback(
@@ -42,7 +55,6 @@ def rollback(
     Example: idxopt rollback handbook
     """
     from idxopt.cli.render.outcomes import applied_json, applied_lines
-    from idxopt.cli.render.plans import plan_json, plan_lines
     from idxopt.deploy.observed import observe
     from idxopt.deploy.rollback import rollback_plan
 
@@ -55,22 +67,12 @@ def rollback(
             raise BuildError("there is no live build to go back from", place=name, remedy=other_name(work, name))
         plan = rollback_plan(observed, to=to, cluster=work.cluster)
         writes = 0 if discard_writes else pending_writes(work, observed, plan)
-        shared, lacking = missing_after(work, observed, plan)
+        lost = Lost(writes, *missing_after(work, observed, plan))
         if out is not None:
             write_plan(plan, out)
-        if not settings.json:
-            for line in plan_lines(plan):
-                write(line)
-            if writes:
-                write(f"! {counted(writes, 'write')} of applications since build {plan.live} went live would be hidden")
-            if shared:
-                write(
-                    f"! {counted(shared, 'write')} of applications stay in the index that both builds share; view "
-                    f"{', '.join(lacking)} comes back without them, until the next build (`apply --rebuild`)"
-                )
-        if plan_only or out is not None or plan.empty:
-            if settings.json:
-                emit_json({**plan_json(plan), "writes": writes, "shared_writes": shared, "lacking": lacking})
+        stops = plan_only or out is not None or plan.empty
+        _show(settings, plan, lost, document=stops)
+        if stops:
             if out is not None:
                 hint(settings, f"saved; apply it with: idxopt apply {out}")
             return ExitCode.OK if plan.empty else ExitCode.CHANGES
@@ -85,3 +87,22 @@ def rollback(
             for line in applied_lines(applied, name):
                 write(line)
     return ExitCode.OK
+
+
+def _show(settings: Settings, plan: Plan, lost: Lost, *, document: bool) -> None:
+    """The plan and what becomes of writes. `document`: with `--json` too, for nothing else follows."""
+    from idxopt.cli.render.plans import plan_json, plan_lines
+
+    if settings.json:
+        if document:
+            emit_json({**plan_json(plan), **asdict(lost)})
+        return
+    for line in plan_lines(plan):
+        write(line)
+    if lost.writes:
+        write(f"! {counted(lost.writes, 'write')} of applications since build {plan.live} went live would be hidden")
+    if lost.shared_writes:
+        write(
+            f"! {counted(lost.shared_writes, 'write')} of applications: kept in the index that both builds share, but "
+            f"view {', '.join(lost.lacking)} comes back without, until the next build (`apply --rebuild`)"
+        )
