@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from idxopt.builds.clock import SystemClock, timestamp
 from idxopt.builds.lock import Lock
 from idxopt.cli.applying import left_behind
+from idxopt.cli.interruption import Terminated
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
 from idxopt.errors import ExitCode
@@ -89,3 +91,19 @@ def test_a_lock_that_stays_is_named_with_its_remedy(live):
             assert left_behind(work, "handbook", started, {lock.id})[0] == "", "the lock of another run"
         with Lock(work.engine, "handbook", "apply", who="somebody@elsewhere"):
             assert left_behind(work, "handbook", started, ())[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "code"), [(KeyboardInterrupt, ExitCode.INTERRUPTED), (Terminated, ExitCode.TERMINATED)]
+)
+def test_a_signal_while_the_command_line_is_parsed_is_told_too(live, monkeypatch, interrupt, code):
+    number = signal.SIGTERM if interrupt is Terminated else signal.SIGINT
+
+    def stopped(_value: str) -> str:
+        signal.raise_signal(number)
+        return ""
+
+    monkeypatch.setattr("idxopt.cli.options._NAME", SimpleNamespace(fullmatch=stopped))
+    told = run("status", "handbook")
+    assert told.code == code
+    assert told.err.splitlines()[-2:] == ["error: stopped", "remedy: run the command again"]

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from idxopt.cli.interruption import stopped_by, terminable
+from idxopt.cli.interruption import Terminated, stopped_by, terminable
 from idxopt.cli.outlets import outlets
 from idxopt.errors import ExitCode
 
@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line (`sys.argv` without the program by default) and returns its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with terminable(), outlets() as output:
-            code = _run(given)
+        with terminable() as terminated, outlets() as output:
+            code = _run(given, terminated)
             output.flush()
             if output.failure is None:
                 return code
@@ -31,13 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return stopped_by(interrupt)
 
 
-def _run(given: Sequence[str]) -> int:
+def _run(given: Sequence[str], terminated: Sequence[Terminated]) -> int:
     try:
         from typer.main import get_command
 
         from idxopt.cli.app import app
 
         result = get_command(app).main(args=list(given), prog_name="idxopt", standalone_mode=False)
+        if result == ExitCode.INTERRUPTED:  # what Typer makes of an interrupt outside the command proper
+            raise terminated[-1] if terminated else KeyboardInterrupt
         return int(result or 0)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last line of defence
         return _report(error, given)

@@ -61,18 +61,20 @@ class Interruption:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM is raised as `Terminated`, so that locks are released."""
+def terminable() -> Iterator[list[Terminated]]:
+    """SIGTERM is raised as `Terminated`, so that locks are released. Yields those that came."""
+    came: list[Terminated] = []
 
     def handler(_number: int, _frame: FrameType | None) -> None:
-        raise Terminated
+        came.append(Terminated())
+        raise came[-1]
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield came
         return
     before = signal.signal(signal.SIGTERM, handler)
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGTERM, before)
 
