@@ -19,8 +19,8 @@ from idxopt.errors import EngineError, NotFound, Rejected
 
 KEEP_ALIVE = "30m"
 FIRST_PAGE = 20
-LARGEST_PAGE = 1000
-PAGE_CHARACTERS = 8 * 1024 * 1024
+LARGEST_PAGE = 250
+PAGE_CHARACTERS = 4 * 1024 * 1024
 GROWTH = 4
 
 
