@@ -22,7 +22,7 @@ from idxopt.search import SearchQuery
 RECALL = Metric("Recall", 100)
 SETTINGS = {"k1 0.9, b 0.4": (0.9, 0.4, 0.679, 0.925), "k1 1.2, b 0.75": (1.2, 0.75, 0.683, 0.928)}
 """k1, b, and the nDCG@10 and Recall@100 expected."""
-TOLERANCE = 0.005
+TOLERANCE = 0.001
 
 
 def measure(engines: Mapping[str, Engine], folder: Path, report: Report) -> None:
