@@ -23,6 +23,9 @@ from idxopt.engines.port import IndexState
 from idxopt.errors import EngineError
 from idxopt.operators.row import StoredRow
 
+OVERLOADED = 429
+REST_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -37,12 +40,16 @@ Load = Callable[[IndexState], None]
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """The loads of each way, round by round. `rows` and `megabytes` of one load."""
+    """The loads of each way, round by round. `rows` and `megabytes` of one load.
+
+    `refused`: loads that `parallel_bulk` gave up because the node turned a request away, and that were repeated.
+    """
 
     rows: int
     megabytes: float
     ours: Sequence[Taken]
     theirs: Sequence[Taken]
+    refused: int
 
     @property
     def ratios(self) -> list[float]:
@@ -65,6 +72,7 @@ class Rounds:
             "highest": max(self.ratios),
             "idxopt client CPU s": statistics.median(taken.client for taken in self.ours),
             "parallel_bulk client CPU s": statistics.median(taken.client for taken in self.theirs),
+            "parallel_bulk gave up": self.refused,
         }
 
 
@@ -73,16 +81,18 @@ def compare(
 ) -> Rounds:
     """`n` rounds of both ways; who is first alternates, and one round before them is not counted."""
     taken: tuple[list[Taken], list[Taken]] = ([], [])
+    refused = 0
     with opensearchpy.OpenSearch(url, timeout=120) as client:
         ways = (_ours(engine, rows, folder), _theirs(client, rows))
         for number in range(n + 1):
             tell(f"load {view.view}: round {number} of {n}")
             for way in (0, 1) if number % 2 else (1, 0):
-                one = _timed(engine, view, len(rows), ways[way])
+                while (one := _timed(engine, view, len(rows), ways[way])) is None:
+                    refused += 1
                 if number:
                     taken[way].append(one)
     megabytes = sum(len(orjson.dumps(row.body)) for row in rows) / 1e6
-    return Rounds(len(rows), megabytes, *taken)
+    return Rounds(len(rows), megabytes, *taken, refused)
 
 
 def _ours(engine: OpenSearchEngine, rows: Sequence[StoredRow], folder: Path) -> Load:
@@ -99,7 +109,7 @@ def _ours(engine: OpenSearchEngine, rows: Sequence[StoredRow], folder: Path) -> 
 
 
 def _theirs(client: opensearchpy.OpenSearch, rows: Sequence[StoredRow]) -> Load:
-    """With its defaults: 4 threads, 500 rows a request; it raises for a row that is not stored."""
+    """With its defaults: 4 threads, 500 rows a request; it raises for a row that is not stored, and for a 429."""
 
     def load(state: IndexState) -> None:
         for _ in parallel_bulk(client, _actions(state.name, rows)):
@@ -113,11 +123,18 @@ def _actions(index: str, rows: Sequence[StoredRow]) -> Iterator[dict[str, Any]]:
         yield {"_op_type": "create", "_index": index, "_id": row.id, "_source": row.body}
 
 
-def _timed(engine: OpenSearchEngine, view: CompiledView, rows: int, load: Load) -> Taken:
-    """A load into a fresh index; creating, counting and deleting it are not part of the time."""
+def _timed(engine: OpenSearchEngine, view: CompiledView, rows: int, load: Load) -> Taken | None:
+    """A load into a fresh index; creating, counting and deleting it are not part of the time. None: it was given up."""
     state = physical.create(engine, view.index, view.index_body)
     wall, client = time.perf_counter(), time.process_time()
-    load(state)
+    try:
+        load(state)
+    except opensearchpy.TransportError as error:
+        if error.status_code != OVERLOADED:
+            raise
+        time.sleep(REST_S)
+        engine.delete_index(view.index, state.uuid)
+        return None
     taken = Taken(time.perf_counter() - wall, time.process_time() - client)
     engine.refresh(view.index)
     stored = engine.stats(view.index).documents
