@@ -94,6 +94,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     for name in os.environ:
         if name.startswith("IDXOPT_") and not name.startswith("IDXOPT_TEST_"):
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the width of whoever runs the tests (pytest-xdist sets it)
     places = tmp_path_factory.mktemp("places")
     monkeypatch.setenv("IDXOPT_CACHE_DIR", str(places / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(places / "config"))
