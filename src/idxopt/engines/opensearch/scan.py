@@ -19,7 +19,7 @@ from idxopt.errors import EngineError, NotFound, Rejected
 
 KEEP_ALIVE = "30m"
 FIRST_PAGE = 20
-LARGEST_PAGE = 100
+LARGEST_PAGE = 250
 PAGE_CHARACTERS = 4 * 1024 * 1024
 GROWTH = 4
 
