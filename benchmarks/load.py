@@ -2,7 +2,7 @@
 
 Both sides send the same finished rows into an index of the same body, in turn, several rounds; ours keeps its journal
 on the way, as an apply does. Bars: the median of the rounds' ratios is at least 0.85 for long rows and for short ones;
-the peak memory of a whole apply on the node with 300 MB of input is at most 1.1 times that with 30 MB. Everything else
+the peak memory of `idxopt apply` on the node with 300 MB of input is at most 1.1 times that with 30 MB. Everything else
 is for information. `--gigabyte` measures the memory of 1 GB as well, `--embedded` that of the embedded engine.
 """
 
@@ -96,8 +96,10 @@ def measure(rounds: int, parts: Collection[str], sizes: Sequence[int], *, embedd
             if "apply" in parts:
                 _whole_apply(engine, of, folder, report)
         if "memory" in parts:
-            places = {NODE: url, **({"embedded": str(folder / "engine")} if embedded else {})}
-            _memory(places, sizes, folder, report)
+            profiles = {NODE: f'engine = "opensearch"\nurl = "{url}"'}
+            if embedded:
+                profiles["embedded"] = 'engine = "embedded"\nfolder = "index"'
+            _memory(profiles, sizes, folder, report)
     if "interpreter" in parts:
         tell("interpreter")
         guides = collection("awsdocs_small")
@@ -170,16 +172,16 @@ def _whole_apply(engine: Engine, of: collections.Collection, folder: Path, repor
 # Memory.
 
 
-def _memory(places: Mapping[str, str], sizes: Sequence[int], folder: Path, report: Report) -> None:
-    """`places`: address or folder by engine. `sizes` in megabytes; the first is what the others are compared with."""
+def _memory(profiles: Mapping[str, str], sizes: Sequence[int], folder: Path, report: Report) -> None:
+    """`profiles`: by engine. `sizes` in megabytes; the first is what the others are compared with."""
     of = [collection("awsdocs_small"), collection("scifact")]
     rows: list[dict[str, Value]] = []
     first: dict[str, int] = {}
     for size in sizes:
         corpus = folder / f"corpus-{size}.jsonl"
         written = write_corpus(corpus, of, size * MEGABYTE) / MEGABYTE
-        for label, place in places.items():
-            peak = peak_of(corpus, place, folder / f"cache-{label}-{size}")
+        for label, profile in profiles.items():
+            peak = peak_of(corpus, profile, folder / f"{label}-{size}")
             growth = peak.tree / first.setdefault(label, peak.tree)
             tell(f"memory: {size} MB into the {label}: {peak.tree / MEGABYTE:.0f} MB, {peak.seconds:.0f} s")
             rows.append(
@@ -195,7 +197,7 @@ def _memory(places: Mapping[str, str], sizes: Sequence[int], folder: Path, repor
             )
             if label == NODE and size != sizes[0]:
                 report.bars.append(Bar(f"memory of {size} MB to that of {sizes[0]} MB, {NODE}", growth, "<=", GROWTH))
-    report.tables.append(Figures("peak memory of a whole apply in a process of its own, with its workers", rows))
+    report.tables.append(Figures("peak memory of `idxopt apply` with its workers", rows))
 
 
 def main() -> int:

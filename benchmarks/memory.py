@@ -1,8 +1,9 @@
-"""Peak memory of a whole apply, measured from outside: resident memory of the process and its workers, summed."""
+"""Peak memory of `idxopt apply`, measured from outside: resident memory of the process and its workers, summed."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,19 +15,44 @@ import orjson
 import psutil
 
 from benchmarks.collections import Collection
+from benchmarks.deployment import program
 from idxopt.errors import EngineError
+from idxopt.program.canonical import canonical
+from idxopt.program.schema import Program
 
 EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """One load in a process of its own. Bytes; `largest` is the largest single process, as the kernel counted it."""
+    """One apply in a process of its own. Bytes; `largest` is the largest single process."""
 
     documents: int
     seconds: float
     tree: int
     largest: int
+
+
+def memory_program() -> Program:
+    """All that could grow with the corpus: corpus tables, rows in place, several rows a document."""
+    english = {"analyzer": "english"}
+    return program(
+        "memory-benchmark",
+        {
+            "content": {
+                "steps": [
+                    {"op": "discard", "span": {"repeated_lines": {"min_docs": 1000}}},
+                    {"op": "normalize", "scheme": "split_identifiers", "keep_original": True},
+                ],
+                "lexical": {"fields": {"title": english, "body": english}},
+            },
+            "sections": {
+                "steps": [{"op": "slice", "unit": "headings"}],
+                "lexical": {"fields": {"body": english}},
+            },
+        },
+        source={"fields": {"title": "title", "body": "text"}, "markup": "markdown"},
+    )
 
 
 def write_corpus(path: Path, of: Sequence[Collection], size: int) -> int:
@@ -50,45 +76,59 @@ def repeated(of: Sequence[Collection]) -> Iterator[dict[str, Any]]:
         turn += 1
 
 
-def peak_of(corpus: Path, place: str, cache: Path) -> Peak:
-    """Applies the corpus in a child process and watches it. `place`: address of a node, or folder of an engine.
+def peak_of(corpus: Path, profile: str, folder: Path) -> Peak:
+    """Applies the corpus with the command line and watches it; what it built is removed again.
 
-    Raises EngineError when the child fails.
+    `profile`: the lines of a cluster profile. Raises EngineError when a command fails.
     """
-    command = [sys.executable, "-m", "benchmarks.probes.load_file", str(corpus), place, str(cache)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-        tree = _watched(child)
+    folder.mkdir()
+    wanted = memory_program()
+    (folder / "program.json").write_bytes(orjson.dumps(canonical(wanted)))
+    (folder / "idxopt.toml").write_text(f'default = "bench"\n[clusters.bench]\n{profile}\n', encoding="utf-8")
+    environment = {
+        **os.environ,
+        "IDXOPT_CACHE_DIR": str(folder / "cache"),
+        "IDXOPT_CONFIG": str(folder / "idxopt.toml"),
+    }
+    command = [sys.executable, "-m", "idxopt", "apply", str(folder / "program.json"), "--source", str(corpus)]
+    with subprocess.Popen(
+        [*command, "--yes", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    ) as child:
+        tree, largest = _watched(child)
         assert child.stdout is not None
-        answer = child.stdout.read()
+        answer = json.loads(child.stdout.read())
     if child.returncode:
-        raise EngineError(
-            f"the load ended with exit code {child.returncode}", place=place, remedy="see its messages above"
-        )
-    told = json.loads(answer)
-    return Peak(told["documents"], told["seconds"], tree, told["largest"])
+        raise EngineError(f"the apply failed: {answer}", place=str(corpus))
+    remove = [sys.executable, "-m", "idxopt", "destroy", wanted.name, "--confirm", wanted.name, "--json"]
+    subprocess.run(remove, stdout=subprocess.DEVNULL, env=environment, check=True)
+    return Peak(answer["rows"]["content"], answer["seconds"], tree, largest)
 
 
-def _watched(child: subprocess.Popen[bytes]) -> int:
-    """The highest sum of resident memory while the child lives."""
+def _watched(child: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """The highest sum of resident memory, and the highest of one process, while the child lives."""
     root = psutil.Process(child.pid)
-    highest = 0
+    tree = largest = 0
     while True:
         try:
             child.wait(EVERY_S)
         except subprocess.TimeoutExpired:
-            highest = max(highest, _resident(root))
+            found = _resident(root)
+            tree, largest = max(tree, sum(found)), max(largest, *found)
         else:
-            return highest
+            return tree, largest
 
 
-def _resident(root: psutil.Process) -> int:
-    total = 0
+def _resident(root: psutil.Process) -> list[int]:
+    """Resident bytes of each process; one that just ended counts 0."""
     try:
-        for process in (root, *root.children(recursive=True)):
-            try:
-                total += process.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
+        processes = [root, *root.children(recursive=True)]
     except psutil.NoSuchProcess:
-        pass
-    return total
+        return [0]
+    return [_rss(process) for process in processes]
+
+
+def _rss(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0

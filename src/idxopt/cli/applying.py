@@ -112,7 +112,9 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     from idxopt.config.load import cache_dir
     from idxopt.deploy.apply import apply_plan
     from idxopt.deploy.options import ApplyOptions
+    from idxopt.operators.heap import map_large_blocks
 
+    map_large_blocks()
     profile = work.profile
     started, others = timestamp(SystemClock()), set[str]()
     with stoppable(work.settings) as progress:

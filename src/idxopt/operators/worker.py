@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from idxopt.operators.heap import map_large_blocks
+
 _LENGTH_BYTES = 8
 
 
@@ -49,6 +51,7 @@ def _function(place: str, argument: Any) -> Callable[[Any], Any]:
 def main() -> None:
     """Serves until stdin ends. What a library prints goes to stderr, never between the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    map_large_blocks()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     questions = sys.stdin.buffer

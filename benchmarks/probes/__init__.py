@@ -1,1 +1,0 @@
-"""Programs that a benchmark starts and watches from outside."""
