@@ -9,6 +9,7 @@
     |-- SourceError                  exit 1    documents, queries, judgments (has file and line)
     |-- EvaluationError              exit 1    a query failed, nothing to evaluate
     |-- BuildError                   exit 1    a build or its state cannot be made or read
+    |-- ModelError                   exit 1    a model or its server failed, or answered what cannot be used
     |-- EngineError                  exit 1    the engine answered with an error
     |   |-- Unreachable                        no answer, time-out, TLS
     |   |-- Unauthorized                       401
@@ -102,6 +103,18 @@ class BuildError(IdxoptError):
     """A build, its manifest or its state cannot be made, read or trusted."""
 
     code = "build"
+
+
+class ModelError(IdxoptError):
+    """A model or its server failed, or answered what cannot be used. `item`: position of the text that is to blame."""
+
+    code = "model"
+
+    def __init__(
+        self, message: str, *, remedy: str | None = None, place: str | None = None, item: int | None = None
+    ) -> None:
+        super().__init__(message, remedy=remedy, place=place)
+        self.item = item
 
 
 class EngineError(IdxoptError):

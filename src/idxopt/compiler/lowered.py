@@ -50,12 +50,29 @@ class LegField:
 
 
 @dataclass(frozen=True, slots=True)
+class DenseText:
+    """What is embedded of each row, and where the vector is kept.
+
+    `texts`: stored paths of the fields, in order, joined by a line feed. `model`: a key of the program's `models`.
+    `path`: where the row keeps the vector (`idxopt.vector`).
+    """
+
+    model: str
+    dimension: int
+    similarity: Literal["cosine", "dot", "l2"]
+    texts: tuple[str, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One ranked list. `key` is `view.kind` (`content.lexical`). `many_rows`: several rows a document, so collapse.
     `primary`: a hit's `_id` is the document's own (elsewhere it is the row's, and `idxopt.doc_id` names the document).
 
     `boosts` by path are what the engine is sent (weights, divided by k1 + 1 where the engine multiplies and fields
-    differ); a raw score times `scale` is the sum over fields of weight * BM25 as the embedded engine has it.
+    differ); a raw score times `scale` is the sum over fields of weight * BM25 as the embedded engine has it. A dense
+    leg has `dense`, no fields, and the engines' common score: cosine (1 + cos) / 2; l2 1 / (1 + d^2); dot 1 + x for
+    x >= 0, else 1 / (1 - x).
     """
 
     key: str
@@ -68,6 +85,7 @@ class Leg:
     many_rows: bool
     weight: float
     primary: bool = False
+    dense: DenseText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,7 @@ class CompiledView:
     placements: tuple[Placement, ...]
     many_rows: bool
     lost_on_write: tuple[str, ...]
+    dense: DenseText | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from idxopt.program.steps import (
     Step,
 )
 
-RESERVED = frozenset({"doc_id", "row", "path", "span", "incomplete"})
+RESERVED = frozenset({"doc_id", "row", "path", "span", "incomplete", "vector"})
 """Names under `idxopt.` that no program may give to a field; `path` is made by steps that keep heading paths."""
 
 ROW_FORMS = frozenset({"sections", "table_rows", "list_items", "qa_pairs", "attributes"})

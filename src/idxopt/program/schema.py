@@ -1,8 +1,7 @@
 """program.json, schema `idxopt/1`: views made of steps, how their rows are searched, and how legs are fused.
 
 The shape is a firm contract (design, contract 1): unknown fields are errors, nothing here can execute. What
-later versions need (`models`, `dense`, `rerank`, `combine`, `rows`, `generator`) is accepted by the schema now and
-refused by the compiler until it is built.
+later versions need (`analysis`) is accepted by the schema now and refused by the compiler until it is built.
 """
 
 from __future__ import annotations
@@ -52,7 +51,10 @@ class Hnsw(Model):
 
 
 class Dense(Model):
-    """The kNN leg of a view: the named fields are joined by a line feed and embedded."""
+    """The kNN leg of a view: the named fields (empty ones left out) are joined by a line feed and embedded.
+
+    A row whose fields are all empty has no vector and is in no dense ranking.
+    """
 
     model: str
     text: Annotated[list[FieldName], Field(min_length=1)]
@@ -60,7 +62,12 @@ class Dense(Model):
 
 
 class View(Model):
-    """Steps, and how the rows are searched. `weight` multiplies the view in the fusion."""
+    """Steps, and how the rows are searched. `weight` multiplies the view in the fusion.
+
+    `combine`: the legs of the view become one ranking first, by RRF or as the weighted mean of min-max normalised
+    scores (weights: `fusion.weights` of its legs), and this ranking enters the fusion of views. Without it every leg
+    enters the fusion by itself.
+    """
 
     steps: Annotated[list[Step], Field(max_length=100)] = []
     lexical: Lexical | None = None
@@ -83,20 +90,39 @@ class Fusion(Model):
 
 
 class ModelSpec(Model):
-    """A model that the program needs; where it runs is configuration."""
+    """A model that the program needs; where it runs is configuration (`[models."ID"]` in idxopt.toml).
+
+    The ids `extractive` (generator) and `maxsim:NAME` (reranker over the embedder NAME of `models`) need no
+    configuration. `max_tokens` counts special tokens; longer texts are cut there and counted. Prefixes are put before
+    texts as the model was trained ("query: ").
+    """
 
     kind: Literal["embedder", "reranker", "generator"]
     id: Annotated[str, Field(min_length=1, max_length=256)]
+    revision: Annotated[str, Field(max_length=256)] = ""
+    query_prefix: Annotated[str, Field(max_length=1_000)] = ""
+    passage_prefix: Annotated[str, Field(max_length=1_000)] = ""
     dimension: Annotated[int, Field(ge=1, le=16_000)] | None = None
     similarity: Literal["cosine", "dot", "l2"] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
 
 
 class Rerank(Model):
+    """The second stage (PRIME, hierarchical retrieval): the fused `candidates` are scored again by their sections.
+
+    `unit` section: the sections of `field` of the primary view, at heading `level` (the document's own most frequent
+    level where it has none of that); a document's score is its best section. `document`: the whole field, its best
+    window. `sections`: how many a result carries. `context`: a field whose sections are handed over in place of those
+    scored, section by section (restructured text); it has the same headings.
+    """
+
     model: str
     unit: Literal["section", "document"] = "section"
+    field: FieldName = "body"
+    level: Annotated[int, Field(ge=1, le=6)] = 2
     candidates: Annotated[int, Field(ge=1, le=1_000)] = 30
     sections: Annotated[int, Field(ge=1, le=100)] = 5
+    context: FieldName | None = None
 
 
 class Program(Model):
