@@ -9,14 +9,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ValidationError
 
 from idxopt.config.profile import LOCAL, Profile
+from idxopt.config.secrets import check_reference
 from idxopt.errors import ConfigError
+from idxopt.models.settings import ModelSettings
 from idxopt.program.wording import plain_words
 
 FILE_NAME = "idxopt.toml"
@@ -31,13 +32,15 @@ VARIABLES = (
 )
 _LINE = re.compile(r"line (\d+), column (\d+)")
 _TEST_PREFIXES = ("IDXOPT_TEST_", "IDXOPT_BENCH_")
+_Table = TypeVar("_Table", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """What was found. `file` is None when there is no idxopt.toml. `warnings` name unknown `IDXOPT_*` variables.
 
-    `default_cluster` is None where the file has several clusters and says nowhere which one is meant.
+    `default_cluster` is None where the file has several clusters and says nowhere which one is meant. `models`: where
+    models run, by their id.
     """
 
     file: Path | None
@@ -45,6 +48,7 @@ class Config:
     clusters: Mapping[str, Profile]
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
 
     def profile(self, name: str | None) -> tuple[str, Profile]:
         """The named (or default) profile. Raises ConfigError with the nearest name."""
@@ -93,7 +97,8 @@ def load_config(path: str | None = None, *, cluster: str | None = None, folder: 
     file = Path(chosen) if chosen else find_file(start)
     data = _read(file) if file else {}
     base = (file.parent if file else start).resolve()
-    clusters = {name: _profile(name, value, file, base) for name, value in _tables(data, file).items()}
+    clusters = {name: _profile(name, value, file, base) for name, value in _tables("clusters", data, file).items()}
+    models = {id_: _model(id_, value, file, base) for id_, value in _tables("models", data, file).items()}
     default, said_by = _default_cluster(cluster, data, clusters)
     clusters.setdefault(LOCAL, Profile(engine="embedded", folder=str(base / ".idxopt" / LOCAL)))
     origins = {
@@ -101,7 +106,7 @@ def load_config(path: str | None = None, *, cluster: str | None = None, folder: 
         "cluster": said_by,
         "cache": "IDXOPT_CACHE_DIR" if os.environ.get("IDXOPT_CACHE_DIR") else "default",
     }
-    return Config(file, default, clusters, origins, unknown_variables(os.environ))
+    return Config(file, default, clusters, origins, unknown_variables(os.environ), models)
 
 
 def _default_cluster(
@@ -143,37 +148,52 @@ def _read(file: Path) -> dict[str, Any]:
         line = _LINE.search(where)
         place = f"{file}:{line[1]}:{line[2]}" if line else str(file)
         raise ConfigError(f"is not valid TOML: {what}", place=place, remedy="correct that line") from error
-    unknown = sorted(data.keys() - {"default", "clusters"})
+    unknown = sorted(data.keys() - {"default", "clusters", "models"})
     if unknown:
         raise ConfigError(
-            f"unknown key {unknown[0]}", place=str(file), remedy="the file knows `default` and [clusters.NAME]"
+            f"unknown key {unknown[0]}",
+            place=str(file),
+            remedy='the file knows `default`, [clusters.NAME] and [models."ID"]',
         )
     return data
 
 
-def _tables(data: Mapping[str, Any], file: Path | None) -> Mapping[str, Any]:
-    clusters = data.get("clusters", {})
-    if not isinstance(clusters, dict) or not all(isinstance(value, dict) for value in clusters.values()):
-        raise ConfigError("`clusters` must hold tables", place=str(file), remedy="write [clusters.NAME]")
-    return clusters
+def _tables(key: str, data: Mapping[str, Any], file: Path | None) -> Mapping[str, Any]:
+    tables = data.get(key, {})
+    if not isinstance(tables, dict) or not all(isinstance(value, dict) for value in tables.values()):
+        name = "NAME" if key == "clusters" else '"ID"'
+        raise ConfigError(f"`{key}` must hold tables", place=str(file), remedy=f"write [{key}.{name}]")
+    return tables
 
 
 def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path) -> Profile:
-    try:
-        profile = Profile.model_validate(value)
-    except ValidationError as error:
-        raise _profile_error(error.errors()[0], f"{file}: clusters.{name}") from None
+    profile = _validated(Profile, value, f"{file}: clusters.{name}")
     if profile.folder is not None:
         profile = profile.model_copy(update={"folder": str(base / Path(profile.folder).expanduser())})
     return profile
 
 
-def _profile_error(first: ErrorDetails, place: str) -> ConfigError:
+def _model(id_: str, value: Mapping[str, Any], file: Path | None, base: Path) -> ModelSettings:
+    """Settings with paths from the file's folder; a key that is no reference is refused, and not repeated."""
+    place = f'{file}: models."{id_}"'
+    settings = _validated(ModelSettings, value, place)
+    if settings.key is not None:
+        check_reference(settings.key, f"{place}.key")
+    paths = {name: getattr(settings, name) for name in ("path", "tokenizer", "ca")}
+    absolute = {name: str(base / Path(path).expanduser()) for name, path in paths.items() if path is not None}
+    return settings.model_copy(update=absolute)
+
+
+def _validated(table: type[_Table], value: Mapping[str, Any], place: str) -> _Table:
     """One message for the first mistake; the value itself is never repeated, it may be a secret."""
+    try:
+        return table.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
     path = ".".join(str(part) for part in first["loc"])
     message, hint = plain_words(first)
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(path.split(".")[-1], Profile.model_fields, n=1)
+        near = difflib.get_close_matches(path.split(".")[-1], table.model_fields, n=1)
         message, hint = "unknown key", f"did you mean {near[0]}?" if near else ""
     remedy = hint or "correct it; `idxopt doctor` shows every value with its origin"
-    return ConfigError(message, place=f"{place}.{path}" if path else place, remedy=remedy)
+    raise ConfigError(message, place=f"{place}.{path}" if path else place, remedy=remedy)

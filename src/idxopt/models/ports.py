@@ -1,4 +1,4 @@
-"""The three ports of models and the data that passes through them. Providers implement them; nothing here loads anything.
+"""The three ports of models and the data that passes through them. Providers implement them; nothing here loads any.
 
 Every provider obeys the same rules, and one contract suite tests them: output is in input order and complete; a vector
 that is not finite, has the wrong dimension or is all zeros raises ModelError naming the item; a text's result never
