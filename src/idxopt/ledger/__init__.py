@@ -1,0 +1,1 @@
+"""Money and tokens: reserved before they are spent, committed afterwards (contract 9)."""
