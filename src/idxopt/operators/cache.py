@@ -1,7 +1,8 @@
 """Rows of documents after the heavy steps of a view, kept on disk, so that a changed later step does not repeat them.
 
 The key is (prefix hash, document hash): the prefix hash covers the steps so far, their semantics versions, the markup,
-the version of idxopt and, where a step reads them, the digest of the corpus tables; the document hash covers id and
+the version of idxopt, the identity of each model that a step names and, where a step reads them, the digest of the
+corpus tables; the document hash covers id and
 program fields. Only rows behind a step that parses or tokenises are kept (`registry.cost`): anything cheaper is made
 faster than it is read. The file is bounded: beyond `max_bytes` the oldest entries go. A damaged file is made anew; a
 cache that cannot be used never fails a build, it only stops helping.
@@ -23,8 +24,10 @@ from idxopt import __version__
 from idxopt.hashing import digest
 from idxopt.operators.registry import cost, needs_corpus, semantics_version
 from idxopt.operators.row import Row
+from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.tables import Tables
 from idxopt.operators.transform import Transform
+from idxopt.program.effects import step_model
 from idxopt.program.schema import Program
 from idxopt.program.steps import Reweight, Step
 
@@ -65,9 +68,12 @@ class StepCache:
                 return None
         return None
 
-    def plan(self, program: Program, steps: Sequence[Step], tables: Tables) -> CachePlan | None:
+    def plan(
+        self, program: Program, steps: Sequence[Step], tables: Tables, models: StepModels = NO_MODELS
+    ) -> CachePlan | None:
         """How the rows of a view are kept, or None where no step is heavy."""
-        keys = {number: key for number, key in _prefix_keys(program, steps, tables) if cost(steps[number]) == "heavy"}
+        made = _prefix_keys(program, steps, tables, models)
+        keys = {number: key for number, key in made if cost(steps[number]) == "heavy"}
         return CachePlan(self, keys) if keys else None
 
     def get(self, key: bytes) -> bytes | None:
@@ -165,14 +171,16 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _prefix_keys(program: Program, steps: Sequence[Step], tables: Tables) -> Iterator[tuple[int, bytes]]:
+def _prefix_keys(
+    program: Program, steps: Sequence[Step], tables: Tables, models: StepModels
+) -> Iterator[tuple[int, bytes]]:
     """The hash of the steps up to each one; weights, which change no row, are left out."""
     prefix: list[dict[str, Any]] = []
     corpus = False
     for number, step in enumerate(steps):
         if not isinstance(step, Reweight):
             plain = step.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-            prefix.append({**plain, "semantics": semantics_version(step)})
+            prefix.append({**plain, "semantics": semantics_version(step), "model": _model_key(step, program, models)})
             corpus = corpus or needs_corpus(step)
         spec = {
             "idxopt": __version__,
@@ -181,6 +189,11 @@ def _prefix_keys(program: Program, steps: Sequence[Step], tables: Tables) -> Ite
             "steps": prefix,
         }
         yield number, bytes.fromhex(digest(spec))
+
+
+def _model_key(step: Step, program: Program, models: StepModels) -> str | None:
+    name = step_model(step)
+    return None if name is None else models.identity(name, program.models)
 
 
 def _document_hash(row: Row) -> bytes | None:

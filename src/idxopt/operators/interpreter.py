@@ -17,6 +17,7 @@ from idxopt.operators.parallel import Crashed, Pool
 from idxopt.operators.paths import place, value_at
 from idxopt.operators.registry import cost
 from idxopt.operators.row import Document, Row, StoredRow, check_doc_id, row_id
+from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_steps
 from idxopt.operators.tables import Tables, require
 from idxopt.operators.transform import Context
@@ -45,17 +46,26 @@ class Rejected:
 class Interpreter:
     """One view of a program as a function from a document to its rows.
 
-    Raises ProgramError for steps that this version does not build, and where `tables` lack what the view needs.
+    Raises ProgramError for steps that this version does not build, and where `tables` lack what the view needs; a
+    document whose generated texts are not in the store of `models` raises NotGenerated.
     """
 
-    def __init__(self, program: Program, view_name: str, tables: Tables, *, cache: StepCache | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        view_name: str,
+        tables: Tables,
+        *,
+        models: StepModels = NO_MODELS,
+        cache: StepCache | None = None,
+    ) -> None:
         self.program = program
         self.view_name = view_name
         self.primary = view_name == program.primary
         view = program.views[view_name]
         require(tables, program, view_name)
-        self._transforms = compile_steps(view.steps, Context(program.source.markup, tables))
-        self._plan = cache.plan(program, view.steps, tables) if cache is not None else None
+        self._transforms = compile_steps(view.steps, Context(program.source.markup, tables, models, program.models))
+        self._plan = cache.plan(program, view.steps, tables, models) if cache is not None else None
 
     def rows(self, document: Document) -> list[Row]:
         """The rows of a document. Raises SourceError for a document that no engine could store."""
@@ -118,6 +128,7 @@ def stored_rows(
     tables: Tables,
     documents: Iterable[Document],
     *,
+    models: StepModels = NO_MODELS,
     workers: int = 1,
     cache: CacheSettings | None = None,
     on_reject: Callable[[Rejected], None] | None = None,
@@ -126,7 +137,7 @@ def stored_rows(
 
     `workers` 1 runs in this process. Without `on_reject` the first document that fails raises SourceError.
     """
-    work = ViewsWork(program, tuple(views), tables, cache)
+    work = ViewsWork(program, tuple(views), tables, cache, models)
     batches = _batches(program, documents)
     if workers > 1 and _is_work(program, views):
         yield from _in_pool(work, batches, workers, on_reject)
@@ -144,6 +155,7 @@ class ViewsWork:
     views: tuple[str, ...]
     tables: Tables
     cache: CacheSettings | None
+    models: StepModels = NO_MODELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +168,9 @@ class _Batch:
 def make_batch_function(work: ViewsWork) -> Callable[[list[Any]], list[Any]]:
     """From questions to answers: what each view derives, in the order of the views, or the reason of a rejection."""
     cache = StepCache.open(work.cache) if work.cache is not None else None
-    interpreters = [Interpreter(work.program, view, work.tables, cache=cache) for view in work.views]
+    interpreters = [
+        Interpreter(work.program, view, work.tables, models=work.models, cache=cache) for view in work.views
+    ]
 
     def answer(questions: list[Any]) -> list[Any]:
         answers = [_answer(question, interpreters) for question in questions]

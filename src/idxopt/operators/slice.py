@@ -1,7 +1,9 @@
 """`slice`: rows along one field, by windows of words, sentences or paragraphs, or a row a section.
 
-- words are the tokens of Lucene's standard tokenizer; sentences and paragraphs are those of `text.sentences`. A unit
-  reaches to the start of the next, so that every character is in a row. No row has more than `window` units.
+- words are the tokens of Lucene's standard tokenizer; sentences and paragraphs are those of `text.sentences`; a key of
+  `models` means the tokens of that model (special ones not counted). A unit reaches to the start of the next, so that
+  every character is in a row. No row has more than `window` units. The tokens are those of the whole text: a row cut
+  out of it may count a token more or less where a word is cut.
 - tables (Markdown) are cut between rows, and the later pieces repeat the header, within the window.
 - `min_size`: a shorter last row takes units from the row before it; for headings, a section with fewer words is joined
   to the one after it (the last one to the one before).
@@ -12,7 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
 
+from idxopt.errors import ProgramError
+from idxopt.models.ports import Tokenizer
 from idxopt.operators.markup import parsed_markup, structure_of
 from idxopt.operators.splitting import Piece, splitting
 from idxopt.operators.transform import Context, Transform
@@ -26,7 +32,8 @@ from idxopt.text.sentences import paragraph_spans, sentence_spans
 _Section = tuple[tuple[str, ...], int, int]
 """Heading path, start, end."""
 
-_SPANS: dict[str, Callable[[str], Iterable[tuple[int, int]]]] = {
+Spans = Callable[[str], Iterable[tuple[int, int]]]
+_SPANS: dict[str, Spans] = {
     "words": standard_spans,
     "sentences": sentence_spans,
     "paragraphs": paragraph_spans,
@@ -39,11 +46,40 @@ def compile_slice(step: Slice, context: Context) -> Transform:
         return splitting(
             step.field, section_pieces(step.level, step.min_size, context.markup, path=step.keep_heading_path)
         )
-    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup))
+    spans = _SPANS[step.unit] if step.unit in _SPANS else _model_spans(step.unit, context)
+    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup, spans))
 
 
-def _window_pieces(text: str, step: Slice, markup: Markup) -> list[Piece]:
-    starts = [start for start, _ in _SPANS[step.unit](text)]
+def _model_spans(name: str, context: Context) -> Spans:
+    """The tokens of a model; those that begin inside another's character (bytes of one code point) are one unit."""
+    path = context.models.tokenizers.get(name)
+    if path is None:
+        id_ = context.specs[name].id if name in context.specs else name
+        raise ProgramError(
+            f'slices by the tokens of the model "{name}", and its tokenizer is not known',
+            remedy=f'give `tokenizer` (a folder or a tokenizer.json) in [models."{id_}"] of idxopt.toml',
+        )
+    tokenizer = _tokenizer(path)
+
+    def spans(text: str) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for start, end in tokenizer.spans(text):
+            if end > start and (not found or start > found[-1][0]):
+                found.append((start, end))
+        return found
+
+    return spans
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(path: str) -> Tokenizer:
+    from idxopt.models.tokens import FileTokenizer  # most programs need no tokenizer of a model
+
+    return FileTokenizer(Path(path))
+
+
+def _window_pieces(text: str, step: Slice, markup: Markup, spans: Spans) -> list[Piece]:
+    starts = [start for start, _ in spans(text)]
     tables = _tables(text, markup) if len(starts) > (step.window or 1) else []
     found = windows(text, starts, tables, size=step.window or 1, overlap=step.overlap, min_size=step.min_size)
     begin = skip_bom(text)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.operators.row import Row, text_of
+from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.tables import Tables
-from idxopt.program.schema import Markup
+from idxopt.program.schema import Markup, ModelSpec
 
 Transform = Callable[[list[Row]], list[Row]]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a step may know besides its rows: the source's markup, and the frozen tables of the build."""
+    """What a step may know besides its rows: the source's markup, the frozen tables of the build, the models that the
+    program names (`specs`) and what is at hand of them.
+    """
 
     markup: Markup
     tables: Tables
+    models: StepModels = NO_MODELS
+    specs: Mapping[str, ModelSpec] = field(default_factory=dict)
 
 
 def with_field(row: Row, name: str, value: Any) -> Row:
