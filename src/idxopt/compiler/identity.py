@@ -14,9 +14,9 @@ from idxopt.errors import ProgramError
 from idxopt.hashing import digest
 from idxopt.operators.registry import semantics_version
 from idxopt.program.canonical import canonical
-from idxopt.program.effects import reads_tables
+from idxopt.program.effects import reads_tables, step_model
 from idxopt.program.schema import Program, View
-from idxopt.program.steps import Reweight
+from idxopt.program.steps import Reweight, Slice, Step
 
 LOWERING_VERSION = 1
 """Raised when the artifacts made for an unchanged view must change."""
@@ -28,24 +28,35 @@ _MAX_NAME_BYTES = 255
 def view_spec(program: Program, view_name: str, *, shards: int, generations: Generations) -> dict[str, Any]:
     """Everything that decides the stored rows of a view and how they are indexed, as JSON.
 
-    Left out on purpose: names, weights, `reweight` steps, fusion, replicas, the data, the cluster and its plugins. A
-    table generation counts only where a step reads corpus tables.
+    Left out on purpose: names, weights, `reweight` steps, fusion, reranking, replicas, the data, the cluster and its
+    plugins, and where a model runs. A table generation counts only where a step reads corpus tables, a model only where
+    the view uses it: then its whole specification stands where the program has its name.
     """
     view = program.views[view_name]
     plain = canonical(program)
     steps = zip(view.steps, plain["views"][view_name].get("steps", ()), strict=True)
     tables = any(reads_tables(step) for step in view.steps)
-    return {
+    spec: dict[str, Any] = {
         "lowering": LOWERING_VERSION,
         "primary": view_name == program.primary,
         "source": plain["source"],
         "steps": [
-            {**spec, "semantics": semantics_version(step)} for step, spec in steps if not isinstance(step, Reweight)
+            {**written, **_model_of(step, plain), "semantics": semantics_version(step)}
+            for step, written in steps
+            if not isinstance(step, Reweight)
         ],
         "lexical": _similarity_and_analysis(view),
         "shards": shards,
         "generations": {"build": generations.build, "table": generations.table if tables else 0},
     }
+    if view.dense is not None:
+        dense = view.dense
+        spec["dense"] = {
+            "model": plain["models"][dense.model],
+            "text": list(dense.text),
+            "hnsw": {"m": dense.hnsw.m, "ef_construction": dense.hnsw.ef_construction},
+        }
+    return spec
 
 
 def view_hash(spec: dict[str, Any]) -> str:
@@ -86,6 +97,13 @@ def index_meta(name: str, view_name: str, full_hash: str, spec: dict[str, Any]) 
             "lowering": LOWERING_VERSION,
         }
     }
+
+
+def _model_of(step: Step, plain: dict[str, Any]) -> dict[str, Any]:
+    name = step_model(step)
+    if name is None:
+        return {}
+    return {"unit" if isinstance(step, Slice) else "generator": plain["models"][name]}
 
 
 def _similarity_and_analysis(view: View) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from idxopt.compiler.dense import dense_text
 from idxopt.compiler.fields import stored_path
 from idxopt.compiler.lowered import Leg, LegField, Target
 from idxopt.errors import ProgramError
@@ -13,20 +14,45 @@ from idxopt.program.steps import Reweight
 
 
 def legs(program: Program, indices: Mapping[str, str], target: Target) -> tuple[Leg, ...]:
-    """The legs of a program in fusion order (as the views are written), addressed to the given physical indices.
+    """The legs of a program in fusion order (as the views are written, in each its lexical leg before its dense one),
+    addressed to the given physical indices.
 
-    Fields of weight 0 are left out, and so is a view whose weight in the fusion is 0 or that has no searched field.
+    Fields of weight 0 are left out, and so is a leg without any, and a leg or a view whose weight in the fusion is 0.
     Raises ProgramError when no leg is left.
     """
-    made = [_lexical_leg(program, name, indices[name], target) for name in program.views]
+    made: list[Leg | None] = []
+    for name in program.views:
+        made += [_lexical_leg(program, name, indices[name], target), _dense_leg(program, name, indices[name])]
     found = tuple(leg for leg in made if leg is not None)
     if not found:
         raise ProgramError(
-            "no view has a searched field of a weight above 0",
+            "no view has a searched field of a weight above 0, nor a dense leg of a weight above 0",
             remedy='give a view "lexical": {"fields": {...}}',
             place="views",
         )
     return found
+
+
+def _dense_leg(program: Program, view_name: str, index: str) -> Leg | None:
+    view = program.views[view_name]
+    text = dense_text(program, view_name)
+    key = f"{view_name}.dense"
+    weight = view.weight * program.fusion.weights.get(key, 1.0)
+    if text is None or weight == 0:
+        return None
+    return Leg(
+        key=key,
+        view=view_name,
+        kind="dense",
+        index=index,
+        fields={},
+        boosts={},
+        scale=1.0,
+        many_rows=view_fields(program, view).many_rows,
+        weight=weight,
+        primary=view_name == program.primary,
+        dense=text,
+    )
 
 
 def _lexical_leg(program: Program, view_name: str, index: str, target: Target) -> Leg | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from idxopt.compiler.dense import dense_text
 from idxopt.compiler.identity import index_meta, index_name, owner_mark, template_name, view_hash, view_spec
 from idxopt.compiler.legs import legs
 from idxopt.compiler.lowered import Compiled, CompiledView, Generations, Target
@@ -74,4 +75,5 @@ def _view(program: Program, name: str, target: Target, generations: Generations)
         placements=placement.placements,
         many_rows=fields.many_rows,
         lost_on_write=placement.lost_on_write,
+        dense=dense_text(program, name),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from idxopt.compiler.dense import knn_settings, vector_mapping
 from idxopt.compiler.fields import OWN, stored_path
 from idxopt.compiler.lowered import Target
 from idxopt.errors import ProgramError
@@ -49,6 +50,8 @@ def index_settings(program: Program, view_name: str, target: Target, mappings: M
     lexical = program.views[view_name].lexical
     if lexical is not None:
         settings["similarity"] = similarities(lexical.fields)
+    if program.views[view_name].dense is not None:
+        settings |= knn_settings()
     count = count_fields(mappings)
     if count > DEFAULT_FIELD_LIMIT:
         settings["mapping"] = {"total_fields": {"limit": count}}
@@ -69,6 +72,8 @@ def view_properties(program: Program, view_name: str, fields: ViewFields) -> dic
         own["incomplete"] = {"type": "boolean"}
     else:
         own |= {"row": {"type": "integer"}, "path": dict(_STORED_ONLY), "span": dict(_STORED_ONLY)}
+    if view.dense is not None:
+        own["vector"] = vector_mapping(program, view.dense)
     for name in fields.names:
         path = stored_path(program, view_name, name, fields)
         definition = _text(searched[name]) if name in searched else dict(_STORED_ONLY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from idxopt.compiler.fields import VECTOR
 from idxopt.compiler.lowered import Place, Placement
 from idxopt.operators.registry import form_name, where
 from idxopt.program.effects import ViewFields, reads_tables, step_effect, view_fields
@@ -50,6 +51,8 @@ def place_steps(program: Program, view_name: str, *, pipelines: bool) -> ViewPla
         lost: Sequence[str] = fields.names
     else:
         lost = sorted(fields.changed - on_server)
+    if view.dense is not None:
+        lost = (*lost, VECTOR.rpartition(".")[2])
     outputs = sorted(fields.changed & on_server)
     return ViewPlacement(tuple(placements), tuple(pipelined), tuple(outputs), tuple(lost))
 

@@ -18,7 +18,7 @@ def leg_body(
     source: bool | Sequence[str] = False,
     total: bool = False,
 ) -> dict[str, Any]:
-    """The search body of one leg.
+    """The search body of one lexical leg.
 
     Sorted by score, then document id, so that ties do not depend on the order of loading; one row a document where a
     view has several. `filter` must have passed `filters.check_filter`. `source`: False, True, or the paths to return.
@@ -35,9 +35,35 @@ def leg_body(
         ]
     }
     if filter is not None:
-        clause["filter"] = [filter if leg.primary else _by_document(filter)]
+        clause["filter"] = [_row_filter(leg, filter)]
+    return _body(leg, {"bool": clause}, size, source, total)
+
+
+def knn_body(
+    leg: Leg,
+    vector: Sequence[float],
+    *,
+    k: int,
+    size: int,
+    filter: Mapping[str, Any] | None = None,
+    source: bool | Sequence[str] = False,
+    total: bool = False,
+) -> dict[str, Any]:
+    """The search body of one dense leg: the `k` rows (1 to 10,000) nearest to `vector`, of them `size` documents.
+
+    `k` counts rows, so a view with several rows a document needs more of them than documents. The filter stands inside
+    the clause: around it, it would only trim the nearest rows of the whole index.
+    """
+    assert leg.dense is not None
+    clause: dict[str, Any] = {"vector": list(vector), "k": k}
+    if filter is not None:
+        clause["filter"] = _row_filter(leg, filter)
+    return _body(leg, {"knn": {leg.dense.path: clause}}, size, source, total)
+
+
+def _body(leg: Leg, query: dict[str, Any], size: int, source: bool | Sequence[str], total: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "query": {"bool": clause},
+        "query": query,
         "size": size,
         "_source": source if isinstance(source, bool) else list(source),
         "sort": [{"_score": "desc"}, {DOC_ID: {"order": "asc", "missing": "_last"}}],
@@ -46,6 +72,10 @@ def leg_body(
     if leg.many_rows:
         body["collapse"] = {"field": DOC_ID}
     return body
+
+
+def _row_filter(leg: Leg, filter: Mapping[str, Any]) -> Any:
+    return filter if leg.primary else _by_document(filter)
 
 
 def _by_document(filter: Any) -> Any:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from idxopt.program.effects import RESERVED, ViewFields, source_fields
+from idxopt.program.model_checks import model_problems, rerank_problems, spec_problems
 from idxopt.program.problems import Location, Problem, nearest
-from idxopt.program.schema import Program, View
-from idxopt.program.step_checks import model_problems, step_problems
+from idxopt.program.schema import Dense, Program, View
+from idxopt.program.step_checks import step_problems
 from idxopt.text.analysis import ANALYZERS
 
 OWN = "idxopt"
@@ -24,8 +25,8 @@ def problems(program: Program) -> Iterator[Problem]:
     for name, view in program.views.items():
         yield from _view(name, view, program)
     yield from _fusion(program)
-    if program.rerank is not None:
-        yield from model_problems(program.rerank.model, "reranker", ("rerank", "model"), program)
+    yield from spec_problems(program)
+    yield from rerank_problems(program)
 
 
 def _source(program: Program) -> Iterator[Problem]:
@@ -64,7 +65,7 @@ def _primary(program: Program) -> Iterator[Problem]:
     if program.primary not in program.views:
         yield Problem(("primary",), f'no view "{program.primary}"', nearest(program.primary, program.views))
     if all(view.lexical is None and view.dense is None for view in program.views.values()):
-        yield Problem(("views",), "no view is searched", "give one of them lexical fields")
+        yield Problem(("views",), "no view is searched", "give one of them lexical fields or a dense leg")
 
 
 def _view(name: str, view: View, program: Program) -> Iterator[Problem]:
@@ -90,7 +91,10 @@ def _view(name: str, view: View, program: Program) -> Iterator[Problem]:
 def _legs(name: str, view: View, fields: ViewFields, program: Program) -> Iterator[Problem]:
     at: Location = ("views", name)
     if view.lexical is None and view.dense is None and name != program.primary:
-        yield Problem(at, "is never searched", "give it lexical fields")
+        yield Problem(at, "is never searched", "give it lexical fields or a dense leg")
+    if view.combine is not None and (view.lexical is None or view.dense is None):
+        missing = "dense leg" if view.dense is None else "lexical leg"
+        yield Problem((*at, "combine"), f"joins two legs, and this view has no {missing}", "add it, or remove combine")
     analyzers = {*ANALYZERS, *_own_analyzers(program)}
     for field, spec in (view.lexical.fields if view.lexical is not None else {}).items():
         here: Location = (*at, "lexical", "fields", field)
@@ -98,9 +102,16 @@ def _legs(name: str, view: View, fields: ViewFields, program: Program) -> Iterat
         if spec.analyzer not in analyzers:
             yield Problem((*here, "analyzer"), f'unknown analyzer "{spec.analyzer}"', nearest(spec.analyzer, analyzers))
     if view.dense is not None:
-        yield from model_problems(view.dense.model, "embedder", (*at, "dense", "model"), program)
-        for number, field in enumerate(view.dense.text):
-            yield from _searched(field, (*at, "dense", "text", number), fields)
+        yield from _dense(view.dense, (*at, "dense"), fields, program)
+
+
+def _dense(dense: Dense, at: Location, fields: ViewFields, program: Program) -> Iterator[Problem]:
+    yield from model_problems(dense.model, "embedder", (*at, "model"), program)
+    for number, field in enumerate(dense.text):
+        here: Location = (*at, "text", number)
+        yield from _searched(field, here, fields)
+        if field in dense.text[:number]:
+            yield Problem(here, f'"{field}" is embedded already', "name each field once")
 
 
 def _searched(field: str, at: Location, fields: ViewFields) -> Iterator[Problem]:

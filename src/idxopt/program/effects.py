@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from idxopt.program.schema import Program, View
 from idxopt.program.steps import (
+    UNITS,
     Discard,
     Generated,
     HeadingTree,
@@ -123,6 +124,13 @@ def reads_tables(step: Step) -> bool:
     return isinstance(step, PrimeTerms | Neighbours) or (
         isinstance(step, Discard) and step.span.repeated_lines is not None
     )
+
+
+def step_model(step: Step) -> str | None:
+    """The key of `models` that the step names: a generator, or the model whose tokens a slice counts."""
+    if isinstance(step, Slice):
+        return step.unit if step.unit not in UNITS else None
+    return step.generator if isinstance(step, Generated | Keywords) else None
 
 
 def source_fields(program: Program) -> ViewFields:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from idxopt.errors import ProgramError
 from idxopt.program.effects import RESERVED, ViewFields, reads_tables, step_effect
+from idxopt.program.model_checks import model_problems
 from idxopt.program.patterns import compile_pattern, compile_replacement
 from idxopt.program.problems import Location, Problem, nearest
 from idxopt.program.schema import Program, View
 from idxopt.program.steps import (
+    UNITS,
     Discard,
     Generated,
     Keywords,
@@ -20,7 +22,6 @@ from idxopt.program.steps import (
     Step,
 )
 
-UNITS = ("words", "sentences", "paragraphs", "headings")
 KEEP_ORIGINAL = frozenset({"split_identifiers", "abbreviations", "terms", "numbers", "units", "dates"})
 _TABLE_SCHEMES = frozenset({"abbreviations", "terms"})
 _NO_INTO = frozenset({"sections", "table_rows", "list_items", "qa_pairs", "attributes", "merge_short"})
@@ -47,16 +48,6 @@ def step_problems(step: Step, at: Location, before: ViewFields, view: View, prog
             yield from model_problems(step.generator, "generator", (*at, "generator"), program)
         case _:
             pass
-
-
-def model_problems(name: str, kind: str, at: Location, program: Program) -> Iterator[Problem]:
-    """The name must be a key of `models` whose kind is `kind`."""
-    if name not in program.models:
-        known = [other for other, spec in program.models.items() if spec.kind == kind]
-        remedy = nearest(name, known) if known else f"add a {kind} of that name to models"
-        yield Problem(at, f'no model "{name}"', remedy)
-    elif program.models[name].kind != kind:
-        yield Problem(at, f'model "{name}" is a {program.models[name].kind}, not a {kind}', f"name a {kind}")
 
 
 def _reading(step: Step, at: Location) -> Iterator[tuple[str, Location]]:
@@ -101,9 +92,12 @@ def _not_of_source(step: Step, at: Location, program: Program) -> Iterator[Probl
 
 
 def _slice(step: Slice, at: Location, program: Program) -> Iterator[Problem]:
-    embedders = [name for name, spec in program.models.items() if spec.kind == "embedder"]
-    if step.unit not in (*UNITS, *embedders):
-        yield Problem((*at, "unit"), f'unknown unit "{step.unit}"', nearest(step.unit, [*UNITS, *embedders]))
+    models = [name for name, spec in program.models.items() if spec.kind != "generator"]
+    if step.unit in program.models and step.unit not in (*UNITS, *models):
+        remedy = "name an embedder or a reranker of models, or words"
+        yield Problem((*at, "unit"), f'model "{step.unit}" is a generator, whose tokens are no unit', remedy)
+    elif step.unit not in (*UNITS, *models):
+        yield Problem((*at, "unit"), f'unknown unit "{step.unit}"', nearest(step.unit, [*UNITS, *models]))
     elif step.unit == "headings":
         for name in ("window", "overlap"):
             if getattr(step, name):

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_val
 FieldName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Phrase = Annotated[str, Field(min_length=1, max_length=200)]
 TermTable = Annotated[dict[Phrase, str | list[str]], Field(min_length=1, max_length=5_000)]
+UNITS = ("words", "sentences", "paragraphs", "headings")
+"""Units of `slice`; any other one is a key of `models`."""
 GENERATED = ("summary", "questions", "paraphrase", "mindmap", "restructure")
 
 

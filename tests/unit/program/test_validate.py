@@ -11,7 +11,7 @@ from idxopt.program.reading import MAX_BYTES
 from idxopt.program.reserved import unsupported
 from idxopt.program.schema import Program
 from idxopt.program.steps import Discard
-from idxopt.program.validate import load_program, parse_program
+from idxopt.program.validate import load_program, parse_program, program_from
 
 FULL: dict[str, Any] = {
     "schema": "idxopt/1",
@@ -22,7 +22,7 @@ FULL: dict[str, Any] = {
         "markup": "markdown",
     },
     "models": {
-        "minilm": {"kind": "embedder", "id": "all-MiniLM-L6-v2", "dimension": 384},
+        "minilm": {"kind": "embedder", "id": "all-MiniLM-L6-v2", "dimension": 384, "similarity": "cosine"},
         "ce": {"kind": "reranker", "id": "ms-marco-MiniLM-L-6-v2"},
         "small": {"kind": "generator", "id": "Qwen3-8B"},
     },
@@ -257,7 +257,8 @@ CROSS = [
     ([*PARTS, 0, "overlap"], 256, "views.parts.steps[0].overlap", "not below window 256", "smaller"),
     ([*PARTS, 0, "min_size"], 300, "views.parts.steps[0].min_size", "above window 256", "smaller"),
     ([*PARTS, 0, "unit"], "word", "views.parts.steps[0].unit", 'unknown unit "word"', "words"),
-    ([*PARTS, 0, "unit"], "ce", "views.parts.steps[0].unit", 'unknown unit "ce"', "use one of"),
+    ([*PARTS, 0, "unit"], "small", "views.parts.steps[0].unit", "is a generator", "an embedder or a reranker"),
+    ([*PARTS, 0, "unit"], "minilmm", "views.parts.steps[0].unit", 'unknown unit "minilmm"', "minilm"),
     ([*PARTS, 0, "unit"], "headings", "views.parts.steps[0].window", "no meaning", "second slice"),
     ([*PARTS, 0, "level"], 3, "views.parts.steps[0].level", "belongs to unit headings", "remove"),
     ([*PARTS, 0, "keep_heading_path"], True, "views.parts.steps[0].keep_heading_path", "headings", "headings first"),
@@ -272,6 +273,21 @@ CROSS = [
     (["fusion", "normalize"], "min_max", "fusion.normalize", "no meaning with rrf", "weighted_sum"),
     (["fusion"], {"method": "weighted_sum", "k": 10}, "fusion.k", "no meaning", "rrf"),
     (["rerank", "model"], "c", "rerank.model", 'no model "c"', "ce"),
+    (["rerank", "field"], "bodi", "rerank.field", "no field of the primary view", '"body"'),
+    (["rerank", "field"], "headings_sections", "rerank.field", "structure", "headings"),
+    (["rerank", "context"], "rewriten", "rerank.context", "no field of the primary view", "use one of"),
+    (["rerank", "context"], "body", "rerank.context", "is the field that is scored", "remove"),
+    (["rerank"], {"model": "ce", "unit": "document", "context": "title"}, "rerank.context", "unit section", "sections"),
+    (["models", "minilm", "dimension"], ..., "models.minilm.dimension", "a dense leg uses this model", "how long"),
+    (["models", "minilm", "similarity"], ..., "models.minilm.similarity", "a dense leg uses this model", "cosine"),
+    (["models", "ce", "dimension"], 3, "models.ce.dimension", "no meaning for a reranker", "remove"),
+    (["models", "small", "similarity"], "dot", "models.small.similarity", "no meaning for a generator", "remove"),
+    (["models", "ce", "id"], "extractive", "models.ce.id", "is a generator", "generator"),
+    (["models", "ce", "id"], "maxsim:minilmm", "models.ce.id", 'no model "minilmm"', "minilm"),
+    (["models", "ce", "id"], "maxsim:small", "models.ce.id", "is a generator, not an embedder", "embedder"),
+    (["models", "small", "id"], "maxsim:minilm", "models.small.id", "is a reranker", "reranker"),
+    (["views", "content", "dense", "text"], ["title", "title"], "views.content.dense.text[1]", "already", "once"),
+    (["views", "parts", "combine"], "rrf", "views.parts.combine", "no dense leg", "remove combine"),
 ]
 
 
@@ -286,12 +302,9 @@ def test_an_error_names_its_path_its_cause_and_a_remedy(path, value, place, mess
 def test_the_full_program_is_valid_and_says_what_is_not_built():
     program = parse_program(json.dumps(FULL), "p.json")
     assert isinstance(program, Program)
-    assert unsupported(program) == [
-        ("models", "models"),
-        ("views.content.dense", "dense legs"),
-        ("views.parts.steps[1].generator", "text from a language model"),
-        ("rerank", "reranking"),
-    ]
+    assert unsupported(program) == []
+    own = program_from({**FULL, "analysis": {"analyzer": {"own": {"type": "standard"}}}}, "p.json")
+    assert unsupported(own) == [("analysis", "analysis of one's own")]
 
 
 def test_the_first_path_is_reported_with_the_number_of_the_others():
