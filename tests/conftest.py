@@ -5,7 +5,7 @@ Under pytest-xdist each worker starts the nodes that its own tests ask for: test
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -13,6 +13,7 @@ from typing import NoReturn, TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.models_support import ModelUnavailableError, minilm_folder, minilm_int8_folder
 from tests.nodes.artifacts import NodeUnavailableError
 from tests.nodes.launcher import node
 from tests.nodes.secure import SecureNode, secure_node
@@ -77,6 +78,27 @@ def native_url() -> str:
     if not url:
         pytest.skip("IDXOPT_TEST_NATIVE_URL names no node with native hybrid search")
     return url
+
+
+def _model(made: Callable[[], Path]) -> Path:
+    missing = ""
+    try:
+        return made()
+    except ModelUnavailableError as error:
+        missing = str(error)
+    skip_or_fail(missing)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2 with a float32 model.onnx."""
+    return _model(minilm_folder)
+
+
+@pytest.fixture(scope="session")
+def minilm_int8() -> Path:
+    """The folder of all-MiniLM-L6-v2 with int8 weights."""
+    return _model(minilm_int8_folder)
 
 
 @pytest.fixture(scope="session")
