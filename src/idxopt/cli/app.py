@@ -21,6 +21,7 @@ from idxopt.cli.commands import (
     preset,
     rollback,
     search,
+    serve,
     show,
     status,
     unlock,
@@ -113,3 +114,23 @@ def _preset(context: typer.Context) -> None:
 _presets.command("list", context_settings=_HELP)(command(preset.list_presets))
 _presets.command("show", context_settings=_HELP)(command(preset.show_preset))
 app.add_typer(_presets, rich_help_panel=TOOLS)
+
+_servers = typer.Typer(
+    name="serve",
+    help="Servers: models for idxopt and for others.",
+    context_settings=_HELP,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+)
+
+
+@_servers.callback()
+@group
+def _serve(context: typer.Context) -> None:
+    """Servers: models for idxopt and for others."""
+    if context.invoked_subcommand is None:
+        _help(context, context.obj)
+
+
+_servers.command("models", context_settings=_HELP)(command(serve.serve_models))
+app.add_typer(_servers, rich_help_panel=SEARCH)

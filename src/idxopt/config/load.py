@@ -40,7 +40,7 @@ class Config:
     """What was found. `file` is None when there is no idxopt.toml. `warnings` name unknown `IDXOPT_*` variables.
 
     `default_cluster` is None where the file has several clusters and says nowhere which one is meant. `models`: where
-    models run, by their id.
+    models run, by their id. `sidecar`: that table as it stands; the sidecar knows what it means.
     """
 
     file: Path | None
@@ -49,6 +49,7 @@ class Config:
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    sidecar: Mapping[str, Any] = field(default_factory=dict)
 
     def profile(self, name: str | None) -> tuple[str, Profile]:
         """The named (or default) profile. Raises ConfigError with the nearest name."""
@@ -106,7 +107,7 @@ def load_config(path: str | None = None, *, cluster: str | None = None, folder: 
         "cluster": said_by,
         "cache": "IDXOPT_CACHE_DIR" if os.environ.get("IDXOPT_CACHE_DIR") else "default",
     }
-    return Config(file, default, clusters, origins, unknown_variables(os.environ), models)
+    return Config(file, default, clusters, origins, unknown_variables(os.environ), models, data.get("sidecar", {}))
 
 
 def _default_cluster(
@@ -148,12 +149,12 @@ def _read(file: Path) -> dict[str, Any]:
         line = _LINE.search(where)
         place = f"{file}:{line[1]}:{line[2]}" if line else str(file)
         raise ConfigError(f"is not valid TOML: {what}", place=place, remedy="correct that line") from error
-    unknown = sorted(data.keys() - {"default", "clusters", "models"})
+    unknown = sorted(data.keys() - {"default", "clusters", "models", "sidecar"})
     if unknown:
         raise ConfigError(
             f"unknown key {unknown[0]}",
             place=str(file),
-            remedy='the file knows `default`, [clusters.NAME] and [models."ID"]',
+            remedy='the file knows `default`, [clusters.NAME], [models."ID"] and [sidecar]',
         )
     return data
 
@@ -167,7 +168,7 @@ def _tables(key: str, data: Mapping[str, Any], file: Path | None) -> Mapping[str
 
 
 def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path) -> Profile:
-    profile = _validated(Profile, value, f"{file}: clusters.{name}")
+    profile = validated(Profile, value, f"{file}: clusters.{name}")
     if profile.folder is not None:
         profile = profile.model_copy(update={"folder": str(base / Path(profile.folder).expanduser())})
     return profile
@@ -176,7 +177,7 @@ def _profile(name: str, value: Mapping[str, Any], file: Path | None, base: Path)
 def _model(id_: str, value: Mapping[str, Any], file: Path | None, base: Path) -> ModelSettings:
     """Settings with paths from the file's folder; a key that is no reference is refused, and not repeated."""
     place = f'{file}: models."{id_}"'
-    settings = _validated(ModelSettings, value, place)
+    settings = validated(ModelSettings, value, place)
     if settings.key is not None:
         check_reference(settings.key, f"{place}.key")
     paths = {name: getattr(settings, name) for name in ("path", "tokenizer", "ca")}
@@ -184,7 +185,7 @@ def _model(id_: str, value: Mapping[str, Any], file: Path | None, base: Path) ->
     return settings.model_copy(update=absolute)
 
 
-def _validated(table: type[_Table], value: Mapping[str, Any], place: str) -> _Table:
+def validated(table: type[_Table], value: Mapping[str, Any], place: str) -> _Table:
     """One message for the first mistake; the value itself is never repeated, it may be a secret."""
     try:
         return table.model_validate(value)

@@ -1,0 +1,58 @@
+"""The `[sidecar]` table of idxopt.toml: limits of the server. Which models there are is said by `[models."ID"]`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from idxopt.config.load import Config, validated
+from idxopt.config.secrets import REFERENCES, is_reference
+from idxopt.models.ports import Similarity
+
+
+class SidecarSettings(BaseModel):
+    """What the sidecar takes on.
+
+    `token`: reference to the secret that clients send as `Authorization: Bearer`. `rerankers`: ids that are rerankers
+    although their folder does not say so, and `maxsim:ID` over an embedder. `similarity`: of embedders; vectors have
+    length 1 for cosine, the default. `batch_tokens`: tokens of a batch; `wait_ms`: longest wait of a free model for
+    company; `queue`: texts that may wait for one model. `long_texts`: what becomes of a text over the model's limit.
+    `max_texts`, `max_text_bytes`, `max_body_bytes`: of one request. `connections`: at once. `timeout_s`: for one
+    request; `drain_s`: for all of them after SIGTERM.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    token: str | None = None
+    rerankers: tuple[str, ...] = ()
+    similarity: dict[str, Similarity] = {}
+    batch_tokens: Annotated[int, Field(ge=16, le=10_000_000)] = 8_192
+    wait_ms: Annotated[float, Field(ge=0, le=1_000)] = 2.0
+    queue: Annotated[int, Field(ge=1, le=10_000_000)] = 8_192
+    long_texts: Literal["truncate", "refuse"] = "truncate"
+    max_texts: Annotated[int, Field(ge=1, le=1_000_000)] = 2_048
+    max_text_bytes: Annotated[int, Field(ge=1)] = 1024 * 1024
+    max_body_bytes: Annotated[int, Field(ge=1)] = 32 * 1024 * 1024
+    connections: Annotated[int, Field(ge=1, le=100_000)] = 1_024
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
+    drain_s: Annotated[float, Field(ge=0, le=3_600)] = 30.0
+
+    @field_validator("token")
+    @classmethod
+    def _reference(cls, value: str | None) -> str | None:
+        """A token that stands in the file is refused as it is read; the message does not repeat it."""
+        if value is not None and not is_reference(value):
+            raise ValueError(f"is not a secret reference: write {REFERENCES}")
+        return value
+
+    @model_validator(mode="after")
+    def _room(self) -> SidecarSettings:
+        if self.queue < self.max_texts:
+            raise ValueError("queue must be at least max_texts: a full request would never find room")
+        return self
+
+
+def sidecar_settings(config: Config) -> SidecarSettings:
+    """The table of a configuration; defaults where it has none. Raises ConfigError."""
+    return validated(SidecarSettings, config.sidecar, f"{config.file}: sidecar")
