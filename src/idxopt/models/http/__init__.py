@@ -1,0 +1,1 @@
+"""Models behind an HTTP server: OpenAI's embeddings and chat, Cohere's and Jina's rerank."""
