@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+IDF_DIGITS = 12
+"""Decimals of an IDF value: fewer than `log` has, so that machines agree on it."""
+
 MAX_ENTRIES = 2_000_000
 """Keys that one count holds at once."""
 
@@ -32,9 +35,14 @@ class DocumentFrequencies:
 
     def idf(self) -> tuple[dict[str, float], float]:
         """`ln((N + 1) / (df + 1)) + 1` by term, and of a term that is not here."""
-        total = self.documents + 1
-        by_count = {count: math.log(total / (count + 1)) + 1 for count in {*self.counts.values(), self.absent()}}
+        by_count = self.idf_by_count()
         return {term: by_count[count] for term, count in self.counts.items()}, by_count[self.absent()]
+
+    def idf_by_count(self) -> dict[int, float]:
+        """The IDF of every document frequency that occurs here, and of `absent`, rounded to `IDF_DIGITS` decimals."""
+        total = self.documents + 1
+        counts = sorted({*self.counts.values(), self.absent()})
+        return {count: round(math.log(total / (count + 1)) + 1, IDF_DIGITS) for count in counts}
 
 
 def most_frequent(counts: Mapping[str, int], number: int) -> dict[str, int]:

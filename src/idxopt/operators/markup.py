@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from idxopt.program.schema import Markup
-from idxopt.text.blocks import Heading, Parsed
+from idxopt.text.blocks import Parsed
+from idxopt.text.markdown_prime import prime_markdown
 from idxopt.text.structure import Structure, parse
 
 
@@ -15,9 +16,14 @@ def parsed_markup(text: str, markup: Markup) -> Parsed:
     return parse(text, markup)
 
 
-def structure_of(text: str, markup: Markup, headings: tuple[Heading, ...] | None = None) -> Structure:
-    """The structure of a document; by `headings` alone where they are given."""
+@lru_cache(maxsize=4)
+def prime_markup(text: str, markup: Markup) -> Parsed:
+    """Headings and plain text as PRIME's steps take them: Markdown by rules that an ingest script follows too."""
+    return prime_markdown(text) if markup == "markdown" else parsed_markup(text, markup)
+
+
+def structure_of(text: str, markup: Markup) -> Structure:
+    """The structure of a document."""
     parsed = parsed_markup(text, markup)
-    headings = parsed.headings if headings is None else headings
-    first = headings[0].start if headings else 0
-    return Structure(len(text), parsed.body_start, headings, not text[parsed.body_start : first].strip())
+    first = parsed.headings[0].start if parsed.headings else 0
+    return Structure(len(text), parsed.body_start, parsed.headings, not text[parsed.body_start : first].strip())

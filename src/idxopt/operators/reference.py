@@ -13,12 +13,13 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from idxopt.operators.registry import FORMS, Form
-from idxopt.program.steps import Discard, Enrich, Normalize, Reorganize, Reweight, Slice, Span
+from idxopt.program.steps import GENERATED, Discard, Enrich, Generated, Normalize, Reorganize, Reweight, Slice, Span
 
 DEFAULT_FILE = Path("docs/operators.md")
 BEGIN, END = "<!-- forms: begin -->", "<!-- forms: end -->"
 
 _MODELS: dict[str, type[Any]] = {
+    **{f"enrich {kind}": Generated for kind in GENERATED},
     "slice": Slice,
     "normalize": Normalize,
     "reorganize": Reorganize,
@@ -69,11 +70,11 @@ def _inner_defaults(kind: str) -> str:
 
 def _model(form: Form) -> type[Any]:
     operator, _, kind = form.name.partition(" ")
-    if operator in _MODELS:
-        return _MODELS[operator]
+    if form.name in _MODELS or operator in _MODELS:
+        return _MODELS.get(form.name) or _MODELS[operator]
     members = [get_args(member)[0] for member in get_args(get_args(Enrich)[0])]
     known = {get_args(member.model_fields["with_"].annotation)[0]: member for member in members}
-    model: type[Any] = known["summary" if kind == "generated" else kind]
+    model: type[Any] = known[kind]
     return model
 
 

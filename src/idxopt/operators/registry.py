@@ -2,6 +2,8 @@
 
 `docs/operators.md` shows this table; a test compares the two. A form whose output changes for some input gets the next
 `version`: view hashes (contract 4) and cache keys hold it, so that what was made before is never taken for the same.
+A form that takes a generator gets the next one also when its prompt (`models.prompts.VERSIONS`), the generator
+`extractive` or the fidelity gate changes.
 """
 
 from __future__ import annotations
@@ -79,18 +81,31 @@ def _enriches() -> tuple[Form, ...]:
         (*into, "depth"),
         (*into, "top"),
         (*into, "sentences", "words"),
-        (*into, "generator", "rows"),
+        (*into, "generator"),
     )
+    model = "text, a generator"
     return (
         Form("enrich prime_terms", "client", "heavy", "marked-up text", "list of terms", prime, needs_corpus=True),
         Form("enrich heading_tree", "client", "heavy", "marked-up text", "text; sections in `{into}_sections`", tree),
-        Form("enrich keywords", "client", "heavy", "marked-up text", "list of words", top, needs_corpus=True),
+        Form(
+            "enrich keywords",
+            "client",
+            "heavy",
+            "marked-up text",
+            "list of words",
+            (*top, "generator"),
+            needs_corpus=True,
+        ),
         Form("enrich acronyms", "client", "light", "text", "list of `Elastic Block Store (EBS)`", into),
         Form("enrich synonyms", "client", "light", "text", "list of synonyms", (*into, "table")),
         Form("enrich lead", "both", "light", "text", "its first sentences or words", lead),
         Form("enrich entities", "client", "light", "text", "list of capitalised runs", top),
         Form("enrich neighbours", "client", "none", "title, id", "list of two titles", into, needs_corpus=True),
-        Form("enrich generated", "client", "heavy", "text, a language model", "text or rows", generated),
+        Form("enrich summary", "client", "heavy", model, "a few sentences", generated),
+        Form("enrich questions", "client", "heavy", model, "list of questions, or a row each", (*generated, "rows")),
+        Form("enrich paraphrase", "client", "heavy", model, "the same in other words", generated),
+        Form("enrich mindmap", "client", "heavy", model, "topics with their points", generated),
+        Form("enrich restructure", "client", "heavy", model, "denser text, same headings", generated),
     )
 
 
@@ -151,8 +166,7 @@ def form_name(step: Step) -> str:
         case Reweight():
             return "reweight"
         case _:
-            name = f"enrich {step.with_}"
-            return name if name in FORMS else "enrich generated"
+            return f"enrich {step.with_}"
 
 
 def where(step: Step) -> Where:

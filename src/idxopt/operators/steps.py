@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from idxopt.errors import ProgramError
 from idxopt.operators.discard import compile_discard
 from idxopt.operators.enrich.acronyms import compile_acronyms
 from idxopt.operators.enrich.entities import compile_entities
@@ -15,6 +14,7 @@ from idxopt.operators.enrich.lead import compile_lead
 from idxopt.operators.enrich.neighbours import compile_neighbours
 from idxopt.operators.enrich.prime_terms import compile_prime_terms
 from idxopt.operators.enrich.synonyms import compile_synonyms
+from idxopt.operators.generated import compile_generated
 from idxopt.operators.normalize import compile_normalize
 from idxopt.operators.reorganize import compile_reorganize
 from idxopt.operators.reweight import compile_reweight
@@ -52,13 +52,14 @@ _MAKERS: dict[type[Any], Any] = {
     Lead: compile_lead,
     Entities: compile_entities,
     Neighbours: compile_neighbours,
+    Generated: compile_generated,
 }
 
 
 def compile_step(step: Step, context: Context) -> Transform:
     """The step as a pure function over the rows of one document. ProgramError for what this version does not build."""
-    if isinstance(step, Generated) or (isinstance(step, Keywords) and step.generator is not None):
-        raise ProgramError("text from a language model: not in this version", remedy="remove that step")
+    if isinstance(step, Keywords) and step.generator is not None:
+        return compile_generated(step, context)
     transform: Transform = _MAKERS[type(step)](step, context)
     return transform
 

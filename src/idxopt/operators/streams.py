@@ -1,14 +1,15 @@
 """The token streams of corpus tables and of the steps that read them: PRIME's (metadata synthesis), and words.
 
-PRIME's stream is specified by fixed lists, so that an ingest script can make the same one: markup removed, lower case
-by code point (`text.identifiers.lowercase`), the code points of `DELETED` deleted (nothing put in their place), split
-at `text.identifiers.WHITE_SPACE`, empty tokens dropped. The words stream is Lucene's standard tokenizer, lower case,
-without the stop words and without single characters and bare numbers.
+PRIME's stream is specified by fixed lists, so that an ingest script can make the same one: markup removed (from
+Markdown by the rules of `text.markdown_prime`), lower case by code point (`text.identifiers.lowercase`), the code
+points of `DELETED` deleted (nothing put in their place), split at `text.identifiers.WHITE_SPACE`, empty tokens dropped.
+The words stream is Lucene's standard tokenizer, lower case, without the stop words and without single characters and
+bare numbers.
 """
 
 from __future__ import annotations
 
-from idxopt.operators.markup import parsed_markup
+from idxopt.operators.markup import parsed_markup, prime_markup
 from idxopt.program.schema import Markup
 from idxopt.text.analysis import standard_tokens
 from idxopt.text.identifiers import WHITE_SPACE, lowercase
@@ -40,7 +41,7 @@ def prime_tokens(text: str) -> list[str]:
 
 def prime_terms_of(text: str, markup: Markup) -> list[str]:
     """The tokens of a document in PRIME's stream, in order."""
-    return prime_tokens(parsed_markup(text, markup).plain)
+    return prime_tokens(prime_markup(text, markup).plain)
 
 
 def words_of(text: str, markup: Markup) -> list[str]:

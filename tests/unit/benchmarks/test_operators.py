@@ -9,8 +9,9 @@ import pytest
 from benchmarks.deployment import program
 from benchmarks.operators import SAMPLES
 from idxopt.operators.registry import FORMS, form_name
+from idxopt.program.steps import GENERATED
 
-ELSEWHERE = {"reweight", "enrich generated"}
+ELSEWHERE = {"reweight", *(f"enrich {kind}" for kind in GENERATED)}
 """The first acts when searching, the second needs a model."""
 
 

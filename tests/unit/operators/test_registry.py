@@ -10,7 +10,7 @@ from idxopt.operators.registry import FORMS, cost, form, multiplies_rows, needs_
 from idxopt.operators.steps import compile_steps
 from idxopt.operators.tables import EMPTY_TABLES
 from idxopt.operators.transform import Context
-from idxopt.program.steps import Normalize, Reorganize, Span
+from idxopt.program.steps import GENERATED, Normalize, Reorganize, Span
 from tests.unit.program.programs import TABLE, program
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,7 +53,7 @@ def step_of(name):
     return program([*before, plain]).views["parts"].steps[-1]
 
 
-MODEL_FREE = [name for name in FORMS if name != "enrich generated"]
+MODEL_FREE = [name for name in FORMS if name not in {f"enrich {kind}" for kind in GENERATED}]
 
 
 @pytest.mark.parametrize("name", MODEL_FREE)

@@ -1,21 +1,24 @@
 """`enrich heading_tree` (PRIME, metadata synthesis): the headings of a document as text and as structure.
 
 The sections are those at level 2 (the most frequent level where there is no heading of level 2), with `depth` 3 also
-those at level 3. The text has a line a section: `Install`, or `Install > Windows` for one inside another.
-`{into}_sections` lists every section with its id (its number, from 0), heading path, and span in the field's text
-(code points); the text before the first heading is a section without a path.
+those at level 3, where the first are at level 2. The sections partition the field's text; white space before the first
+heading belongs to the first section. Markdown is read by the rules of `text.markdown_prime`. The text has a line a
+section: `Install`, or `Install > Windows` for one inside another. `{into}_sections` lists every section with its id
+(its number, from 0), heading path, and span in the field's text (code points); the text before the first heading is a
+section without a path.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from idxopt.operators.markup import parsed_markup, structure_of
+from idxopt.operators.markup import prime_markup
 from idxopt.operators.outline import split_level
 from idxopt.operators.row import Row
 from idxopt.operators.transform import Context, Transform, text_in, with_field
 from idxopt.program.schema import Markup
 from idxopt.program.steps import HeadingTree
+from idxopt.text.identifiers import WHITE_SPACE
 from idxopt.text.structure import PRIME_LEVEL, Section
 
 SEPARATOR = " > "
@@ -41,12 +44,26 @@ def _with_tree(row: Row, step: HeadingTree, markup: Markup) -> Row:
 
 def tree_sections(text: str, markup: Markup, depth: int) -> tuple[Section, ...]:
     """The sections of the tree. Headings above its level (the document's own title) are in no path."""
-    headings = parsed_markup(text, markup).headings
-    top = split_level(headings, PRIME_LEVEL)
-    if top is None:
-        return structure_of(text, markup).sections
-    kept = tuple(heading for heading in headings if heading.level >= top)
-    return structure_of(text, markup, kept).sections_at(max(top, depth) if top == PRIME_LEVEL else top)
+    if not text:
+        return ()
+    parsed = prime_markup(text, markup)
+    top = split_level(parsed.headings, PRIME_LEVEL)
+    deepest = depth if top == PRIME_LEVEL else top
+    headings = [
+        one for one in parsed.headings if top is not None and deepest is not None and top <= one.level <= deepest
+    ]
+    first = headings[0].start if headings else len(text)
+    sections: list[Section] = []
+    if not headings or text[parsed.body_start : first].strip(WHITE_SPACE):
+        sections.append(Section(0, 0, (), None, 0, first, min(parsed.body_start, first)))
+    above: tuple[str, ...] = ()
+    for place, heading in enumerate(headings):
+        path = (*(above if heading.level != top else ()), heading.text)
+        above = path if heading.level == top else above
+        start = heading.start if sections else 0
+        end = headings[place + 1].start if place + 1 < len(headings) else len(text)
+        sections.append(Section(len(sections), heading.level, path, heading.text, start, end, heading.end))
+    return tuple(sections)
 
 
 def _plain(section: Section) -> dict[str, Any]:
