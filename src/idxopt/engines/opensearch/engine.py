@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -180,7 +181,14 @@ class OpenSearchEngine:
             return []
         params = {"rest_total_hits_as_int": "false"}
         answer = self._wire.ask("POST", "/_msearch", msearch_body(requests), params=params)
-        return [response_of(one) for one in answer["responses"]]
+        responses = [response_of(one) for one in answer["responses"]]
+        return [self._looked_after(*pair) for pair in zip(requests, responses, strict=True)]
+
+    def _looked_after(self, request: SearchRequest, response: SearchResponse) -> SearchResponse:
+        """A search that met the deletion of its index fails with whatever broke first ("all shards failed")."""
+        if response.error is None or response.gone or self.get_index(request.index) is not None:
+            return response
+        return replace(response, gone=True)
 
     def document_frequencies(self, index: str, field: str, text: str) -> dict[str, int]:
         path = f"/{segment(concrete(index))}/_termvectors"
