@@ -13,7 +13,7 @@ import httpx
 import orjson
 import tenacity
 
-from idxopt.errors import ModelError
+from idxopt.errors import ConfigError, ModelError
 from idxopt.models.answers import Unbilled
 from idxopt.models.http.address import endpoint_url, trust
 from idxopt.models.http.faults import Again, excerpt, late, status_failure, transport_failure
@@ -53,6 +53,12 @@ class Client:
         self, settings: ModelSettings, endpoint: str, *, key: str | None, place: str, answer_bytes: int = ANSWER_BYTES
     ) -> None:
         assert settings.url is not None  # validated settings of the provider http
+        if key is not None and not (key and key.isascii() and key.isprintable()):
+            raise ConfigError(
+                "the key is empty or has characters that no HTTP header may hold",
+                place=place,
+                remedy="check what its reference names: one line of ASCII",
+            )
         self.url = endpoint_url(settings.url, endpoint, place)
         self.place = f"{place} at {self.url.partition('?')[0]}"
         self.concurrency = settings.concurrency
