@@ -146,11 +146,11 @@ def test_document_frequencies(cluster: OpenSearchEngine, index: str) -> None:
 
 
 def test_a_search_that_meets_the_deletion_of_its_index_finds_it_gone(
-    opensearch_url: str, cluster: OpenSearchEngine, index: str
+    cluster_url: str, cluster: OpenSearchEngine, index: str
 ) -> None:
     error = {"type": "search_phase_execution_exception", "reason": "all shards failed", "failed_shards": []}
     met = Reply(Match("POST", "/_msearch"), 200, json.dumps({"responses": [{"error": error, "status": 503}]}))
-    with FaultProxy(opensearch_url, met) as proxy:
+    with FaultProxy(cluster_url, met) as proxy:
         engine = OpenSearchEngine.connect(proxy.url)
         (there,) = engine.search([ask(index, "cats")])
         cluster.delete_index(index, cluster.get_index(index).uuid)
