@@ -89,6 +89,16 @@ DEFAULT_METRICS: tuple[Metric, ...] = (
     Metric("MRR"),
     Metric("Judged", 10),
 )
+PAPER_METRICS: tuple[Metric, ...] = (
+    Metric("nDCG", 5),
+    Metric("nDCG", 10),
+    Metric("Recall", 5),
+    Metric("P", 5),
+    Metric("P", 1),
+    Metric("Recall", 1),
+    Metric("MRR"),
+)
+"""The columns of PRIME's Table 1, and R@1. With one relevant document a query P@1 is R@1, and R@5 is 5 * P@5."""
 
 
 def per_query_values(run: Run, qrels: Qrels, metrics: Iterable[Metric]) -> dict[Metric, dict[str, float]]:

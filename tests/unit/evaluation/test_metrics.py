@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idxopt.errors import EvaluationError, UsageError
-from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, mean, parse_metric, per_query_values
+from idxopt.evaluation.metrics import DEFAULT_METRICS, PAPER_METRICS, Metric, mean, parse_metric, per_query_values
 
 DOCS = [f"d{number}" for number in range(12)]
 RANKINGS = st.lists(st.sampled_from(DOCS), unique=True, max_size=12).map(lambda docs: [(doc, 1.0) for doc in docs])
@@ -169,3 +169,12 @@ def test_negative_grades_are_judged_and_not_relevant():
     assert found["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))
     assert found["P@2"]["q"] == 0.5
     assert found["Judged@2"]["q"] == 1
+
+
+def test_the_papers_metrics_with_one_relevant_document():
+    computed = per_query_values({"q": [("b", 2.0), ("a", 1.0)]}, {"q": {"a": 1}}, PAPER_METRICS)
+    named = {str(metric): found["q"] for metric, found in computed.items()}
+    discounted = 1 / math.log2(3)
+    assert named == pytest.approx(
+        {"nDCG@5": discounted, "nDCG@10": discounted, "Recall@5": 1, "P@5": 0.2, "P@1": 0, "Recall@1": 0, "MRR": 0.5}
+    )
