@@ -35,8 +35,24 @@ class Intent(Data):
     take_over: str | None = None
 
 
+class TextsEstimate(Data):
+    """Texts that a generator must make, and what that may cost at list price: the input as it is counted, and the
+    longest answers that are asked for (PRIME's c(D): tokens of each section, and of the prompt around it). `model`: the
+    program's name of it; `id`: the model's own.
+    """
+
+    model: str
+    id: str
+    texts: int
+    tokens_in: int
+    tokens_out: int
+    money: float
+
+
 class Estimate(Data):
-    """What the build will cost, from `sampled` documents of the source (never a scan of the corpus)."""
+    """What the build will cost, from `sampled` documents of the source (never a scan of the corpus). `generated`: texts
+    that are not in the store yet.
+    """
 
     sampled: int
     documents: int
@@ -45,6 +61,7 @@ class Estimate(Data):
     bytes: int
     seconds: float
     shards: int
+    generated: tuple[TextsEstimate, ...] = ()
 
 
 class Lag(Data):

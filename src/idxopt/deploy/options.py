@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from idxopt.builds.lock import LockSettings, OnWait
+from idxopt.deploy.intent import TextsEstimate
 from idxopt.deploy.ledger import NO_WRITES, Writes
 from idxopt.evaluation.comparison import DEFAULT_MARGIN, Requirement
 from idxopt.evaluation.judgments import JudgedQueries
+from idxopt.models.opening import Models
+from idxopt.operators.fidelity import Entailment
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,48 @@ class Quiet:
         """Ignored."""
 
 
+def agree(estimates: Sequence[TextsEstimate]) -> None:
+    """Consent given beforehand."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What may be spent on generated texts. `budget`: money over all runs for the same program and documents (None: no
+    limit). `consent` sees the count of what is missing before anything is sent, and raises to refuse. `concurrency`:
+    requests under way at once. `entailment`: judges restructured sections, where there is such a model.
+    """
+
+    budget: float | None = None
+    concurrency: int = 4
+    consent: Callable[[Sequence[TextsEstimate]], None] = agree
+    entailment: Entailment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextsMade:
+    """What was generated. `failed`: answers that could not be used, twice; the text stays as it was there."""
+
+    texts: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    money: float = 0.0
+
+    def __add__(self, other: TextsMade) -> TextsMade:
+        return TextsMade(
+            self.texts + other.texts,
+            self.failed + other.failed,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.money + other.money,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """Settings of one apply; times in seconds. `cache`: folder for journals and snapshots."""
+    """Settings of one apply; times in seconds. `cache`: folder for journals, snapshots and generated texts. `models`:
+    those of the program, open; None where it needs none.
+    """
 
     cache: Path
     lock: LockSettings = field(default_factory=LockSettings)
@@ -62,6 +104,8 @@ class ApplyOptions:
     discard_writes: bool = False
     quality: QualityGate | None = None
     on_wait: OnWait | None = None
+    models: Models | None = None
+    texts: TextOptions = field(default_factory=TextOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +120,4 @@ class Applied:
     metrics: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+    generated: TextsMade = field(default_factory=TextsMade)

@@ -25,6 +25,10 @@ class Unbilled(ModelError):
     """A model's server refused, or was never reached: this request cost nothing."""
 
 
+class Unusable(ModelError):
+    """A model answered, and nothing of its answer can be used: no text, or a refusal. It may have been paid for."""
+
+
 def answered(attempt: Attempt, prompt: Prompt, *, place: str) -> Generation:
     """One answer to a prompt; where the prompt has a schema, the text is JSON that obeys it.
 

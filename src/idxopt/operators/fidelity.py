@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Protocol
 
 from idxopt.operators.enrich.entities import entities
 from idxopt.text.analysis import standard_tokens
@@ -41,6 +42,14 @@ _ITEM = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+", re.MULTILINE)
 _ACRONYM = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]+)s?(?![\w])")
 _IDENTIFIER = re.compile(r"\b\w*(?:[a-z][A-Z]|_|\d[A-Za-z]|[A-Za-z]\d)\w*\b")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]\w+")
+
+
+class Entailment(Protocol):
+    """An entailment model (the paper: roberta-large-mnli)."""
+
+    def contradicts(self, premise: str, hypothesis: str) -> bool:
+        """Whether it labels the hypothesis a contradiction of the premise. Raises ModelError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from idxopt.errors import ModelError
-from idxopt.models.answers import Unbilled, answered
+from idxopt.models.answers import Unbilled, Unusable, answered
 from idxopt.models.http.client import Client
 from idxopt.models.ports import Generation, ModelIdentity, Prompt, Tokenizer
 
@@ -113,8 +112,8 @@ class HttpGenerator:
             used_out = min(self.count_tokens(text), prompt.max_tokens)
         return used_in, used_out
 
-    def _unusable(self, message: str, remedy: str) -> ModelError:
-        return ModelError(message, place=self._client.place, remedy=remedy)
+    def _unusable(self, message: str, remedy: str) -> Unusable:
+        return Unusable(message, place=self._client.place, remedy=remedy)
 
 
 def _count(value: Any) -> int | None:
