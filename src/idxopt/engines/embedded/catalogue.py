@@ -21,8 +21,9 @@ Aliases = Mapping[str, Mapping[str, Mapping[str, Any]]]
 _BAD_NAME = re.compile(r"[A-Z\s,:\"*+/\\|?#<>]")
 _SETTINGS = re.compile(
     r"index\.(number_of_shards|number_of_replicas|auto_expand_replicas|hidden|refresh_interval|max_result_window|priority"
-    r"|default_pipeline|codec|blocks\.(write|read_only|read_only_allow_delete)|mapping\..+|similarity\..+|analysis\..+)"
+    r"|default_pipeline|codec|knn|knn\.derived_source\.enabled|knn\.advanced\.approximate_threshold|blocks\.(write|read_only|read_only_allow_delete)|mapping\..+|similarity\..+|analysis\..+)"
 )
+_FIXED = frozenset({"index.number_of_shards", "index.knn", "index.knn.derived_source.enabled"})
 _ALIAS_OPTIONS = frozenset({"is_hidden", "is_write_index"})
 _BLOCKS = ("write", "read_only", "read_only_allow_delete")
 
@@ -155,7 +156,7 @@ def set_settings(catalogue: Catalogue, name: str, changes: Mapping[str, Any]) ->
     entry = _entry(catalogue, name)
     settings = dict(entry.settings)
     for key, value in changes.items():
-        fixed = key.startswith(("index.similarity.", "index.analysis.")) or key == "index.number_of_shards"
+        fixed = key.startswith(("index.similarity.", "index.analysis.")) or key in _FIXED
         if fixed and (value is None or settings.get(key) != next(iter(flat_settings({key: value}).values()))):
             raise Rejected(f"the setting {key} cannot be changed", place=name, remedy="build a new index", status=400)
         if value is None:

@@ -22,11 +22,11 @@ from idxopt.engines.embedded import durable
 from idxopt.engines.embedded.catalogue import Catalogue, IndexEntry
 from idxopt.engines.embedded.catalogue_file import CatalogueFile
 from idxopt.engines.embedded.filters import Mask, mask
-from idxopt.engines.embedded.index_store import TERM, IndexStore
+from idxopt.engines.embedded.index_store import GRAPH_ROWS, TERM, IndexStore
 from idxopt.engines.embedded.loading import analyse_rows, load, overwrite, prepare
 from idxopt.engines.embedded.query import RESULT_WINDOW, MatchAll, Query, parse_filter, parse_search
 from idxopt.engines.embedded.sealed import FORMAT
-from idxopt.engines.embedded.searching import MAX_CLAUSES, search, selected
+from idxopt.engines.embedded.searching import MAX_CLAUSES, search
 from idxopt.engines.embedded.segment import Segment
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import (
@@ -45,6 +45,7 @@ from idxopt.engines.port import (
     Version,
 )
 from idxopt.errors import Conflict, EngineError, Forbidden, NotFound, Rejected
+from idxopt.operators.row import without_vector
 from idxopt.text.analysis import analyzer
 
 RELEASE_EVERY = 1_000
@@ -54,9 +55,13 @@ RELEASE_EVERY = 1_000
 class EmbeddedEngine:
     """`engines.port.Engine` on a folder. Opening it writes nothing; one object may be used by several threads."""
 
-    def __init__(self, folder: str | Path) -> None:
-        """EngineError when the place is a file or a folder with other things in it."""
+    def __init__(self, folder: str | Path, *, graph_rows: int = GRAPH_ROWS) -> None:
+        """`graph_rows`: an index with more vectors than this is searched through HNSW graphs (extra `hnsw`).
+
+        EngineError when the place is a file or a folder with other things in it.
+        """
         self._file = CatalogueFile(Path(folder))
+        self._graph_rows = graph_rows
         self._stores: dict[str, IndexStore] = {}
         self._lock = threading.Lock()
 
@@ -71,6 +76,7 @@ class EmbeddedEngine:
             bm25_factor=False,
             pipelines=False,
             single_pit=True,
+            knn=True,
             max_clauses=MAX_CLAUSES,
             max_result_window=RESULT_WINDOW,
         )
@@ -121,12 +127,13 @@ class EmbeddedEngine:
         """One document, also before a refresh. NotFound when the index is not there."""
         return self.get_documents(index, [id]).get(id)
 
-    def get_documents(self, index: str, ids: Sequence[str]) -> dict[str, StoredDocument]:
+    def get_documents(self, index: str, ids: Sequence[str], *, vectors: bool = True) -> dict[str, StoredDocument]:
         """Documents by id, also before a refresh; absent ones are left out."""
-        return self._store(self._file.read().resolve(index)).get(ids)
+        found = self._store(self._file.read().resolve(index)).get(ids)
+        return found if vectors else {id: _plain(document) for id, document in found.items()}
 
     def scan(
-        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None
+        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None, vectors: bool = True
     ) -> Iterator[StoredDocument]:
         """Searchable documents as of the call, in the order of storing."""
         entry = self._file.read().resolve(index)
@@ -138,7 +145,7 @@ class EmbeddedEngine:
         except BadValue as error:
             raise Rejected(str(error), place=index, status=400) from error
         return (
-            document
+            document if vectors or fields is not None else _plain(document)
             for segment, passed in zip(reader.segments, masks, strict=True)
             for document in _scanned(segment, passed, paths)
         )
@@ -331,7 +338,7 @@ class EmbeddedEngine:
             return self._stores[entry.uuid]
 
     def _new_store(self, entry: IndexEntry) -> IndexStore:
-        return IndexStore(self._folder(entry.uuid), entry.name, analyse_rows)
+        return IndexStore(self._folder(entry.uuid), entry.name, analyse_rows, graph_rows=self._graph_rows)
 
     def _change(self, decide: Callable[[Catalogue], Catalogue]) -> None:
         """Changes the catalogue, then deletes the files of indices that it named before and does not name now."""
@@ -360,9 +367,13 @@ class EmbeddedEngine:
                 durable.remove_folder(path)
 
 
+def _plain(document: StoredDocument) -> StoredDocument:
+    return replace(document, source=without_vector(document.source))
+
+
 def _scanned(segment: Segment, passed: Mask, paths: tuple[str, ...] | None) -> Iterator[StoredDocument]:
     for count, number in enumerate(np.flatnonzero(passed).tolist(), start=1):
-        source = {} if paths == () else selected(segment.source(number), paths)
+        source = {} if paths == () else segment.source(number, paths)
         yield StoredDocument(segment.identifier(number), source, Version(int(segment.seq_nos[number]), TERM))
         if count % RELEASE_EVERY == 0:
             segment.pack.release()

@@ -83,6 +83,7 @@ def _terms(clause: Terms, segment: Segment, fields: Fields) -> Mask:
     result = np.zeros(segment.count, dtype=np.bool_)
     if definition is None:
         return result
+    _refuse_vectors(definition)
     for value in clause.values:
         if definition.kind in {"text", "keyword"}:
             term = as_text(value).encode("utf-8", "replace")
@@ -94,6 +95,11 @@ def _terms(clause: Terms, segment: Segment, fields: Fields) -> Mask:
             low, high = bounds
             result[field.documents[(field.values >= low) & (field.values <= high)]] = True
     return result
+
+
+def _refuse_vectors(definition: FieldType) -> None:
+    if definition.vector is not None:
+        raise BadValue(f"the field [{definition.path}] of type [{definition.kind}] holds vectors: use knn or exists")
 
 
 def _equal(kind: str, value: Any) -> tuple[int | float, int | float] | None:
@@ -111,6 +117,7 @@ def _range(clause: Range, segment: Segment, fields: Fields) -> Mask:
     result = np.zeros(segment.count, dtype=np.bool_)
     if definition is None:
         return result
+    _refuse_vectors(definition)
     if definition.kind in {"text", "keyword"}:
         bounds = [(name, as_text(value).encode("utf-8", "replace")) for name, value in clause.bounds]
         if isinstance(field, Inverted):

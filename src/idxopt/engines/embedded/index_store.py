@@ -15,22 +15,26 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import orjson
 
 from idxopt.engines.embedded import durable, merging, sealed, written
 from idxopt.engines.embedded.catalogue_file import clean
 from idxopt.engines.embedded.frequencies import Frequencies
+from idxopt.engines.embedded.graphing import write_graphs
+from idxopt.engines.embedded.graphs import SUFFIX
 from idxopt.engines.embedded.index_reader import IndexReader
 from idxopt.engines.embedded.locks import exclusive
 from idxopt.engines.embedded.mapping import FieldType, Mapped
 from idxopt.engines.embedded.pack import Array
 from idxopt.engines.embedded.segment import Segment
-from idxopt.engines.embedded.segment_writer import Row, write_segment
+from idxopt.engines.embedded.segment_writer import Row, make_row, write_segment
 from idxopt.engines.port import StoredDocument, Version
 from idxopt.errors import Conflict, NotFound
 
 TERM = 1
 """The primary term of every document: there is no failover here."""
+
+GRAPH_ROWS = 200_000
+"""Vectors of an index beyond which its larger segments get HNSW graphs."""
 
 MAX_SEGMENTS = 8
 """Searchable segments; beyond it a refresh merges."""
@@ -56,10 +60,11 @@ class Commit:
 class IndexStore:
     """The files of one index. Every method raises NotFound when the index has been deleted meanwhile."""
 
-    def __init__(self, folder: Path, name: str, analyse: Analyse) -> None:
+    def __init__(self, folder: Path, name: str, analyse: Analyse, *, graph_rows: int = GRAPH_ROWS) -> None:
         self.folder = folder
         self.name = name
         self._analyse = analyse
+        self._graph_rows = graph_rows
         self._written = folder / written.FOLDER
         self._cache_lock = threading.Lock()
         self._open: dict[str, Segment] = {}
@@ -215,15 +220,14 @@ class IndexStore:
                 self._write_stored(names[-1], stored, mapped)
                 kept.append(np.ones(len(stored), dtype=np.bool_))
             folded = max([commit.folded, *(document.seq_no for document in documents)])
-            self._write(Commit(self._merged(names, kept), (), folded, commit.next_seq_no))
+            merged = self._merged(names, kept)
+            write_graphs(self._segments(merged), mapped, self._graph_rows // MAX_SEGMENTS, self._graph_rows)
+            self._write(Commit(merged, (), folded, commit.next_seq_no))
             written.forget(self._written)
             self._clean()
 
     def _write_stored(self, name: str, documents: Sequence[written.WrittenDocument], mapped: Mapped) -> None:
-        rows = [
-            Row(document.id, orjson.dumps(document.source), mapped.values(document.source or {}))
-            for document in documents
-        ]
+        rows = [make_row(document.id, document.source or {}, mapped) for document in documents]
         seq_nos = [document.seq_no for document in documents]
         write_segment(self.folder / name, rows, seq_nos, mapped.fields, self._analyse(rows, mapped.fields))
 
@@ -274,8 +278,8 @@ class IndexStore:
         """Deletes what the commit does not name: merged segments, and what died with its process."""
         commit = self.commit()
         named = {*commit.segments, *commit.pending}
-        for path in self.folder.glob("*.seg"):
-            if path.name not in named:
+        for path in [*self.folder.glob("*.seg"), *self.folder.glob(f"*.seg.*{SUFFIX}")]:
+            if f"{path.name.partition('.')[0]}.seg" not in named:
                 durable.remove(path)
         clean(self.folder)
         clean(self._written)

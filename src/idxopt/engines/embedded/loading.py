@@ -14,7 +14,7 @@ import orjson
 from idxopt.engines.embedded.frequencies import Frequencies, analyse, join
 from idxopt.engines.embedded.index_store import IndexStore
 from idxopt.engines.embedded.mapping import FieldType, Mapped
-from idxopt.engines.embedded.segment_writer import Row
+from idxopt.engines.embedded.segment_writer import Row, make_row
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import LoadReport, LoadRow, RowFailure
 from idxopt.errors import EngineError
@@ -152,7 +152,7 @@ def _batches(rows: Iterable[LoadRow], mapped: Mapped, count: _Count) -> Iterator
             count.failed.append(prepared)
             continue
         batch.append(prepared)
-        size += len(prepared.source)
+        size += prepared.bytes
         if size >= BATCH_BYTES or len(batch) >= BATCH_ROWS:
             yield batch
             batch, size = [], 0
@@ -165,7 +165,7 @@ def prepare(row: LoadRow, mapped: Mapped) -> Row | RowFailure:
         length = len(row.id.encode())
         if not 0 < length <= MAX_ID_BYTES:
             raise BadValue(f"the id has {length} bytes; 1 to {MAX_ID_BYTES} are allowed")
-        return Row(row.id, orjson.dumps(row.body), mapped.values(row.body))
+        return make_row(row.id, row.body, mapped)
     except (BadValue, orjson.JSONEncodeError, UnicodeEncodeError) as error:
         return RowFailure(row.id, 400, str(error))
 
@@ -198,8 +198,8 @@ def _store(
         if created.get(row.id) is row:
             count.created += 1
             continue
-        other = orjson.loads(created[row.id].source) if row.id in created else present[row.id].source
-        if content_digest(other) == content_digest(orjson.loads(row.source)):
+        other = created[row.id].document() if row.id in created else present[row.id].source
+        if content_digest(other) == content_digest(row.document()):
             count.existed += 1
         else:
             count.failed.append(RowFailure(row.id, 409, "another document with this id is stored already"))

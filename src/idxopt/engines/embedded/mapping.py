@@ -11,27 +11,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.engines.embedded.values import NUMERIC_KINDS, BadValue, as_number, as_term, as_text
+from idxopt.engines.embedded.vector_mapping import PARAMETERS as VECTOR_PARAMETERS
+from idxopt.engines.embedded.vector_mapping import parse_vector
+from idxopt.engines.embedded.vectors import Vector, VectorType, as_vector
 from idxopt.errors import Rejected
 from idxopt.text.analysis import ANALYZERS
 
-Value = str | bytes | int | float
+Value = str | bytes | int | float | Vector
 Values = dict[str, list[Value]]
-"""Indexed values by path: text as `str`, keywords as `bytes`, numbers, booleans and dates as numbers."""
+"""Indexed values by path: text as `str`, keywords as `bytes`, numbers, booleans and dates as numbers, one vector."""
 
 _PARAMETERS: Mapping[str, frozenset[str]] = {
     "text": frozenset({"type", "analyzer", "similarity", "fields"}),
     "keyword": frozenset({"type", "ignore_above", "fields"}),
     "object": frozenset({"type", "dynamic", "properties", "enabled"}),
     "date": frozenset({"type", "format"}),
+    "knn_vector": VECTOR_PARAMETERS,
 } | dict.fromkeys(NUMERIC_KINDS - {"date"}, frozenset({"type"}))
 _ROOT = frozenset({"dynamic", "properties", "_meta", "enabled"})
 _DATE_FORMATS = frozenset({"strict_date_optional_time||epoch_millis", "strict_date_optional_time", "epoch_millis"})
-_LATER = frozenset({"knn_vector", "dense_vector"})
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """One indexed field. `analyzer` and `similarity` belong to text, `ignore_above` to keywords."""
+    """One indexed field. `analyzer`, `similarity` belong to text, `ignore_above` to keywords, `vector` to vectors."""
 
     path: str
     kind: str
@@ -39,6 +42,7 @@ class FieldType:
     similarity: str = "default"
     ignore_above: int | None = None
     inner: tuple[FieldType, ...] = ()
+    vector: VectorType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Mapped:
 
     root: ObjectType
     fields: Mapping[str, FieldType] = field(default_factory=dict)
+    vectors: tuple[str, ...] = ()
+    """Paths of the vector fields."""
 
     def values(self, document: Mapping[str, Any]) -> Values:
         """The indexed values of a document. BadValue where a server would refuse the document."""
@@ -73,7 +79,7 @@ def parse_mapping(mappings: Mapping[str, Any]) -> Mapped:
     for leaf in _leaves(root):
         for each in (leaf, *leaf.inner):
             fields[each.path] = each
-    return Mapped(root, fields)
+    return Mapped(root, fields, tuple(path for path, leaf in fields.items() if leaf.vector is not None))
 
 
 def merge_mappings(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,13 +137,16 @@ def _child(definition: Any, path: str, strict: bool) -> FieldType | ObjectType:
         raise Rejected(f"the mapping of {path} is no object", status=400)
     kind = definition.get("type", "object")
     if kind not in _PARAMETERS:
-        why = "come with a later version" if kind in _LATER else "are not known to the embedded engine"
         raise Rejected(
-            f"{path}: fields of type {kind!r} {why}", remedy=f"use one of: {', '.join(sorted(_PARAMETERS))}", status=400
+            f"{path}: fields of type {kind!r} are not known to the embedded engine",
+            remedy=f"use one of: {', '.join(sorted(_PARAMETERS))}",
+            status=400,
         )
     _refuse_unknown(definition, _PARAMETERS[kind], path)
     if kind == "object":
         return _object(definition, path, strict=strict)
+    if kind == "knn_vector":
+        return FieldType(path, kind, vector=parse_vector(definition, path))
     if kind == "text" and definition.get("analyzer", "standard") not in ANALYZERS:
         known = ", ".join(sorted(ANALYZERS))
         raise Rejected(
@@ -159,7 +168,7 @@ def _child(definition: Any, path: str, strict: bool) -> FieldType | ObjectType:
 
 def _inner(definition: Any, path: str) -> FieldType:
     child = _child(definition, path, strict=False)
-    if isinstance(child, ObjectType) or child.inner:
+    if isinstance(child, ObjectType) or child.inner or child.vector is not None:
         raise Rejected(f"{path}: a multi-field is one plain field", status=400)
     return child
 
@@ -188,6 +197,7 @@ def _read_object(node: ObjectType, document: Mapping[str, Any], values: Values) 
         if child is None and "." in name:
             head, _, tail = name.partition(".")
             child, value = node.children.get(head), {tail: value}
+            _refuse_vectors(child, f"[{name}] is a dotted name")
         if child is None:
             if node.strict:
                 raise BadValue(f"strict mapping: [{name}] within [{node.path or '_doc'}] is not allowed")
@@ -202,14 +212,24 @@ def _read_children(node: ObjectType, value: Any, values: Values) -> None:
     if isinstance(value, Mapping):
         _read_object(node, value, values)
     elif isinstance(value, list | tuple):
+        _refuse_vectors(node, f"[{node.path}] is a list")
         for item in value:
             _read_children(node, item, values)
     elif value is not None:
         raise BadValue(f"[{node.path}] is an object, but a concrete value was found")
 
 
+def _refuse_vectors(node: FieldType | ObjectType | None, found: str) -> None:
+    """Vectors are kept apart from the JSON, by path: their objects must be plain."""
+    if isinstance(node, ObjectType) and any(leaf.vector is not None for leaf in _leaves(node)):
+        raise BadValue(f"{found}, but it holds a vector: write it as one object")
+
+
 def _read_values(leaf: FieldType, value: Any, values: Values) -> None:
     if value is None:
+        return
+    if leaf.vector is not None:
+        _read_vector(leaf, leaf.vector, value, values)
         return
     if isinstance(value, list | tuple):
         for item in value:
@@ -219,6 +239,15 @@ def _read_values(leaf: FieldType, value: Any, values: Values) -> None:
         converted = _convert(each, value)
         if converted is not None:
             values.setdefault(each.path, []).append(converted)
+
+
+def _read_vector(leaf: FieldType, kind: VectorType, value: Any, values: Values) -> None:
+    try:
+        if leaf.path in values:
+            raise BadValue("a document holds one vector a field")
+        values[leaf.path] = [as_vector(value, kind)]
+    except BadValue as error:
+        raise BadValue(f"failed to parse field [{leaf.path}] of type [{leaf.kind}]: {error}") from error
 
 
 def _convert(leaf: FieldType, value: Any) -> Value | None:

@@ -16,6 +16,7 @@ from idxopt.engines.embedded import durable, pack
 from idxopt.engines.embedded.pack import Array, PackWriter, offsets
 from idxopt.engines.embedded.segment import Column, Inverted, Segment
 from idxopt.engines.embedded.segment_writer import write_stored
+from idxopt.engines.embedded.vectors import blocks, write_vectors
 
 BLOCK_POSTINGS = 1 << 20
 
@@ -53,6 +54,8 @@ def merge(path: Path, parts: Sequence[Part]) -> None:
         for name, kind in sorted(kinds.items()):
             if kind in {"text", "keyword"}:
                 about[name] = _merge_inverted(writer, name, kind, parts, count, path.parent)
+            elif kind == "knn_vector":
+                about[name] = _merge_vectors(writer, name, parts)
             else:
                 about[name] = _merge_column(writer, name, kind, parts)
         writer.finish({"documents": count, "fields": about})
@@ -88,6 +91,21 @@ def _merge_column(writer: PackWriter, name: str, kind: str, parts: Sequence[Part
     writer.add(f"{name}:documents", np.concatenate(documents))
     writer.add(f"{name}:values", np.concatenate(values))
     return {"kind": kind}
+
+
+def _merge_vectors(writer: PackWriter, name: str, parts: Sequence[Part]) -> dict[str, Any]:
+    inputs = [(part, vectors) for part in parts if (vectors := part.segment.vectors(name)) is not None]
+    documents = [part.numbers[vectors.documents[part.kept[vectors.documents]]] for part, vectors in inputs]
+    dimension = inputs[0][1].dimension
+
+    def rows() -> Iterator[Array]:
+        for part, vectors in inputs:
+            kept = part.kept[vectors.documents]
+            for start, end in blocks(len(vectors), dimension):
+                yield vectors.matrix[start:end][kept[start:end]]
+                part.segment.pack.release()
+
+    return write_vectors(writer, name, dimension, np.concatenate(documents), rows())
 
 
 class _Spill:

@@ -13,6 +13,8 @@ RESULT_WINDOW = 10_000
 """`index.max_result_window` of servers."""
 MAX_TERMS = 65_536
 """`index.max_terms_count` of servers."""
+MAX_K = 10_000
+"""Most rows that a `knn` clause may ask for, as on servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,19 @@ class MultiMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Nearest:
+    """The `k` rows nearest to a vector among those that pass the filter (`knn`)."""
+
+    path: str
+    vector: tuple[float, ...]
+    k: int
+    filter: Filter | None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """One search. `matches` score, `filter` does not; without either every document matches with score 1.
+    """One search. `matches` score, `filter` does not; without either every document matches with score 1. `nearest`
+    stands alone.
 
     `source` lists the paths to return: None all, empty none. `collapse` and `tie` are keyword fields; `sorted`: the
     body asked for an order, so hits carry sort values.
@@ -90,6 +103,7 @@ class Query:
     collapse: str | None
     count_up_to: int | None
     min_score: float | None
+    nearest: Nearest | None = None
 
 
 def parse_search(body: Mapping[str, Any]) -> Query:
@@ -97,7 +111,9 @@ def parse_search(body: Mapping[str, Any]) -> Query:
     _known(
         body, {"query", "size", "from", "_source", "sort", "collapse", "track_total_hits", "min_score"}, "search body"
     )
-    matches, filter, constant = _scoring(body.get("query", {"match_all": {}}))
+    clause = body.get("query", {"match_all": {}})
+    nearest = _nearest(clause["knn"], "query.knn") if isinstance(clause, Mapping) and set(clause) == {"knn"} else None
+    matches, filter, constant = ((), None, 0.0) if nearest is not None else _scoring(clause)
     collapse = body.get("collapse")
     if collapse is not None:
         _known(collapse, {"field"}, "collapse")
@@ -113,6 +129,7 @@ def parse_search(body: Mapping[str, Any]) -> Query:
         collapse=None if collapse is None else _text(collapse.get("field"), "collapse.field"),
         count_up_to=_track(body.get("track_total_hits", RESULT_WINDOW)),
         min_score=None if body.get("min_score") is None else _number(body["min_score"], "min_score"),
+        nearest=nearest,
     )
 
 
@@ -186,7 +203,9 @@ def _scoring(clause: Any) -> tuple[tuple[MultiMatch, ...], Filter | None, float]
     if kind == "multi_match":
         return (_multi_match(inner, "query.multi_match"),), None, 0.0
     if kind != "bool":
-        raise _rejected(f"unknown query [{kind}]", "query", "use multi_match, match_all, or bool with must and filter")
+        raise _rejected(
+            f"unknown query [{kind}]", "query", "use multi_match, knn, match_all, or bool with must and filter"
+        )
     _known(inner, {"must", "filter", "must_not"}, "query.bool")
     matches: list[MultiMatch] = []
     constant = 0.0
@@ -207,6 +226,21 @@ def _scoring(clause: Any) -> tuple[tuple[MultiMatch, ...], Filter | None, float]
     if not (matches or constant or every or none):
         constant = 1.0
     return tuple(matches), Bool(every, (), none, 0) if every or none else None, constant
+
+
+def _nearest(inner: Any, place: str) -> Nearest:
+    path, clause = _single(inner, place)
+    here = f"{place}.{path}"
+    _known(clause, {"vector", "k", "filter"}, here)
+    values = _list(clause.get("vector"), f"{here}.vector")
+    vector = tuple(_number(value, f"{here}.vector") for value in values)
+    if not vector or not all(math.isfinite(value) for value in vector):
+        raise _rejected("a list of finite numbers was expected", f"{here}.vector")
+    k = _count(clause.get("k"), f"{here}.k")
+    if not 1 <= k <= MAX_K:
+        raise _rejected(f"k is {k}", f"{here}.k", f"ask for 1 to {MAX_K}")
+    filter = None if clause.get("filter") is None else parse_filter(clause["filter"], f"{here}.filter")
+    return Nearest(_path(path, place), vector, k, filter)
 
 
 def _multi_match(inner: Any, place: str) -> MultiMatch:

@@ -13,8 +13,9 @@ from idxopt.engines.embedded import bm25
 from idxopt.engines.embedded.filters import Fields, Mask, mask
 from idxopt.engines.embedded.index_reader import IndexReader
 from idxopt.engines.embedded.mapping import FieldType
+from idxopt.engines.embedded.nearest import nearest
 from idxopt.engines.embedded.pack import Array
-from idxopt.engines.embedded.query import RESULT_WINDOW, MultiMatch, Query
+from idxopt.engines.embedded.query import RESULT_WINDOW, MultiMatch, Nearest, Query
 from idxopt.engines.embedded.segment import NONE, Segment
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import Hit, SearchResponse
@@ -40,6 +41,8 @@ def search(reader: IndexReader, query: Query, fields: Fields, similarities: Mapp
     if query.skip + query.size > RESULT_WINDOW:
         raise BadValue(f"result window is too large: from + size must be at most {RESULT_WINDOW}")
     matched, scores = _score(reader, query, fields, similarities)
+    if query.nearest is not None:
+        _score_nearest(reader, query, query.nearest, fields, matched, scores)
     if query.filter is not None:
         passed = [mask(query.filter, segment, fields) for segment in reader.segments]
         matched &= np.concatenate(passed) if passed else matched
@@ -65,6 +68,18 @@ def _score(
         matched &= some
         total += scores
     return matched, total.astype(np.float32)
+
+
+def _score_nearest(
+    reader: IndexReader, query: Query, clause: Nearest, fields: Fields, matched: Mask, scores: Array
+) -> None:
+    """Leaves only the nearest rows in `matched`, with their scores."""
+    passed = None if clause.filter is None else [mask(clause.filter, segment, fields) for segment in reader.segments]
+    ties = None if query.tie is None else _keyword(reader, query.tie, fields, "sort on")
+    documents, found = nearest(reader, clause, fields, passed, ties)
+    matched[:] = False
+    matched[documents] = True
+    scores[documents] = found
 
 
 def _multi_match(
@@ -149,7 +164,7 @@ def _hit(reader: IndexReader, query: Query, document: int, score: float) -> Hit:
     segment, number = reader.place(document)
     source: Mapping[str, Any] = {}
     if query.source != ():
-        source = selected(segment.source(number), query.source)
+        source = segment.source(number, query.source)
     sort: tuple[Any, ...] = ()
     if query.sorted:
         sort = (score,) if query.tie is None else (score, _first_keyword(segment, query.tie, number))
@@ -161,30 +176,3 @@ def _first_keyword(segment: Segment, path: str, document: int) -> str | None:
     if field is None or (number := int(field.first_terms[document])) == NONE:
         return None
     return field.terms[number].decode()
-
-
-def selected(source: Mapping[str, Any], paths: tuple[str, ...] | None) -> Mapping[str, Any]:
-    """The part of a document under the named paths; a path may end in `.*` or `*`. None: all of it."""
-    if paths is None:
-        return source
-    return _selected(source, "", paths)
-
-
-def _selected(source: Mapping[str, Any], prefix: str, paths: tuple[str, ...]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in source.items():
-        path = f"{prefix}{name}"
-        if any(_covers(pattern, path) for pattern in paths):
-            result[name] = value
-        elif any(pattern.startswith(f"{path}.") for pattern in paths):
-            if isinstance(value, Mapping):
-                result[name] = _selected(value, f"{path}.", paths)
-            elif isinstance(value, list):
-                result[name] = [_selected(item, f"{path}.", paths) for item in value if isinstance(item, Mapping)]
-    return result
-
-
-def _covers(pattern: str, path: str) -> bool:
-    if pattern.endswith("*"):
-        return path.startswith(pattern[:-1])
-    return path == pattern

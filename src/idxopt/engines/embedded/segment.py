@@ -1,10 +1,13 @@
-"""An immutable segment: stored documents, postings of text and keyword fields, columns of numbers. One pack file."""
+"""An immutable segment: stored documents, postings of text and keyword fields, columns of numbers, vectors. One pack
+file.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,11 @@ import numpy as np
 import orjson
 
 from idxopt.engines.embedded.bm25 import FieldStatistics
+from idxopt.engines.embedded.graphs import Graph, available, graph_path
 from idxopt.engines.embedded.pack import Array, Pack, Strings
 from idxopt.engines.embedded.sealed import damaged
+from idxopt.engines.embedded.selection import selected, touches
+from idxopt.engines.embedded.vectors import Vectors, put_back
 
 NONE = np.iinfo(np.uint32).max
 """Stands for "no term" in `Inverted.first_terms`."""
@@ -99,15 +105,27 @@ class Segment:
         self.count = int(self.about["documents"])
         self.ids = Strings(self.pack, "id")
         self.seq_nos = self.pack["seq_no"]
-        self.fields: dict[str, Inverted | Column] = {
-            path: Inverted(self.pack, path, about) if about["kind"] in {"text", "keyword"} else Column(self.pack, path)
-            for path, about in self.about["fields"].items()
+        self.fields: dict[str, Inverted | Column | Vectors] = {
+            path: _field(self.pack, path, about) for path, about in self.about["fields"].items()
         }
+        self._vectors = {path: field for path, field in self.fields.items() if isinstance(field, Vectors)}
+        self._graphs: dict[str, Graph] = {}
 
     def inverted(self, path: str) -> Inverted | None:
         """Postings of a text or keyword field; None where no document of the segment has it."""
         field = self.fields.get(path)
         return field if isinstance(field, Inverted) else None
+
+    def vectors(self, path: str) -> Vectors | None:
+        """Vectors of a field; None where no document of the segment has one."""
+        return self._vectors.get(path)
+
+    def graph(self, path: str) -> Graph | None:
+        """The graph of a vector field; None where there is none."""
+        if path not in self._graphs and available():
+            with suppress(FileNotFoundError):
+                self._graphs[path] = Graph(graph_path(self.pack.path, path))
+        return self._graphs.get(path)
 
     def source_bytes(self, document: int) -> bytes:
         """A stored document as JSON, checked."""
@@ -117,10 +135,13 @@ class Segment:
             raise damaged(self.pack.path)
         return text
 
-    def source(self, document: int) -> dict[str, Any]:
-        """A stored document."""
+    def source(self, document: int, paths: tuple[str, ...] | None = None) -> dict[str, Any]:
+        """A stored document, or the part of it under the named paths."""
         result: dict[str, Any] = orjson.loads(self.source_bytes(document))
-        return result
+        for path, vectors in self._vectors.items():
+            if touches(paths, path) and (row := vectors.row_of(document)) is not None:
+                put_back(result, path, vectors.row(row))
+        return selected(result, paths)
 
     def identifier(self, document: int) -> str:
         return self.ids[document].decode()
@@ -141,3 +162,13 @@ class Segment:
                     break
                 place += 1
         return found
+
+
+def _field(pack: Pack, path: str, about: dict[str, Any]) -> Inverted | Column | Vectors:
+    match about["kind"]:
+        case "text" | "keyword":
+            return Inverted(pack, path, about)
+        case "knn_vector":
+            return Vectors(pack, path, about)
+        case _:
+            return Column(pack, path)

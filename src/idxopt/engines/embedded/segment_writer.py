@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from idxopt.engines.embedded import durable
 from idxopt.engines.embedded.bm25 import length_code
 from idxopt.engines.embedded.frequencies import Frequencies, invert, token_counts
-from idxopt.engines.embedded.mapping import FieldType, Values
+from idxopt.engines.embedded.mapping import FieldType, Mapped, Values
 from idxopt.engines.embedded.pack import Array, PackWriter, add_strings, offsets
 from idxopt.engines.embedded.segment import id_hash
+from idxopt.engines.embedded.vectors import Vector, put_back, without_vectors, write_vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A document ready to be stored: its JSON text and its indexed values."""
+    """A document ready to be stored: its JSON text (without vectors) and its indexed values."""
 
     id: str
     source: bytes
     values: Values
+
+    @property
+    def bytes(self) -> int:
+        """About what the document takes on disk."""
+        return len(self.source) + sum(vector.nbytes for _, vector in self._vectors())
+
+    def document(self) -> dict[str, Any]:
+        """The document with its vectors, as it is read back."""
+        result: dict[str, Any] = orjson.loads(self.source)
+        for path, vector in self._vectors():
+            put_back(result, path, vector)
+        return result
+
+    def _vectors(self) -> Iterator[tuple[str, Vector]]:
+        for path, values in self.values.items():
+            if values and isinstance(values[0], np.ndarray):
+                yield path, values[0]
+
+
+def make_row(identifier: str, body: Mapping[str, Any], mapped: Mapped) -> Row:
+    """A row of a document. BadValue where a server would refuse it; JSONEncodeError for what JSON cannot hold."""
+    values = mapped.values(body)
+    stored = without_vectors(body, mapped.vectors) if mapped.vectors else body
+    return Row(identifier, orjson.dumps(stored), values)
 
 
 def write_segment(
@@ -64,6 +90,9 @@ def _write_field(
     having = [number for number, row in enumerate(rows) if field.path in row.values]
     if field.kind == "text":
         return _write_text(writer, field.path, len(rows), np.array(having, dtype=np.uint32), analysed[field.path])
+    if field.vector is not None:
+        vectors = (np.asarray(rows[number].values[field.path], dtype=np.float32) for number in having)
+        return write_vectors(writer, field.path, field.vector.dimension, np.array(having, dtype=np.uint32), vectors)
     pairs = [(value, number) for number in having for value in rows[number].values[field.path]]
     if field.kind == "keyword":
         return _write_keyword(writer, field.path, pairs)
