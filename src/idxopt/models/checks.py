@@ -5,6 +5,7 @@ dimension than the program's. One wrapper checks every provider, so that a new o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +21,15 @@ def usable_vectors(
     Raises ModelError naming the first text with a bad vector. Lengths are summed in float64 row by row, so that a
     vector's bits do not depend on the rows around it.
     """
-    count = len(vectors) if isinstance(vectors, np.ndarray | Sequence) else 0
+    given: Any = vectors if isinstance(vectors, np.ndarray | Sequence) else ()
+    count = len(given)
     if count != texts:
         raise ModelError(
             f"{count} vectors came back for {texts} texts", place=place, remedy="check the model and its server"
         )
     if count == 0:
         return np.zeros((0, dimension or 0), np.float32)
-    rows = _array(vectors, place)
+    rows = _array(given, place)
     if dimension is not None and rows.shape[1] != dimension:
         raise _other_dimension(0, rows.shape[1], dimension, place)
     lengths = np.sqrt(np.sum(rows.astype(np.float64) ** 2, axis=1))
@@ -49,11 +51,10 @@ def usable_scores(scores: Sequence[float | None], *, texts: int, place: str) -> 
     return [float(score) for score in scores if score is not None]
 
 
-def _array(vectors: object, place: str) -> Vectors:
+def _array(vectors: Any, place: str) -> Vectors:
     """Shape (texts, dimension), whatever the provider's form was."""
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
         return np.ascontiguousarray(vectors, dtype=np.float32)
-    assert isinstance(vectors, np.ndarray | Sequence)
     rows: list[Vectors] = []
     for item, row in enumerate(vectors):
         try:
@@ -79,6 +80,12 @@ def _other_dimension(item: int, found: int, wanted: int, place: str) -> ModelErr
 
 def _bad(message: str, item: int, place: str) -> ModelError:
     return ModelError(message, place=place, item=item, remedy="check the model; nothing of this batch was kept")
+
+
+def with_item(error: ModelError, item: int) -> ModelError:
+    """The same error with the text's position in the caller's list, in the sentence too."""
+    message = error.message.replace(f"text {error.item}", f"text {item}")
+    return ModelError(message, remedy=error.remedy, place=error.place, item=item)
 
 
 class CheckedEmbedder:
