@@ -90,6 +90,8 @@ def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, st
 def flat_mapping(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """A mapping by path (`properties.title.analyzer`) as text; parameters that only say the default are left out."""
     flat: dict[str, str] = {}
+    if mapping.get("type") == "knn_vector":
+        mapping = _plain_vector(mapping)
     for key, value in mapping.items():
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -100,6 +102,17 @@ def flat_mapping(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, str]
         elif value is not None and not (_is_parameter(prefix) and _MAPPING_DEFAULTS.get(key) == _text(value)):
             flat[path] = _text(value)
     return flat
+
+
+def _plain_vector(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """A `knn_vector` in one form: versions echo the space beside `method` or inside it, and add what is the default."""
+    method = dict(definition.get("method") or {})
+    if "space_type" in definition:
+        method.setdefault("space_type", definition["space_type"])
+    plain = {key: value for key, value in definition.items() if key not in {"space_type", "method"}}
+    defaults = {"mode": "in_memory", "compression_level": "1x", "data_type": "float"}
+    plain = {key: value for key, value in plain.items() if defaults.get(key) != value}
+    return {**plain, "method": method} if method else plain
 
 
 def _is_parameter(prefix: str) -> bool:

@@ -17,9 +17,10 @@ from idxopt.errors import BuildError
 
 _BATCH = 2_000
 _MODULUS = 1 << 256
+_VECTOR = "vector"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rows(id TEXT NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS rows(id TEXT NOT NULL, digest BLOB NOT NULL, vector INTEGER NOT NULL DEFAULT 0);
 """
 
 
@@ -28,19 +29,22 @@ class Fingerprint:
     """Digest of a set of (id, content digest) pairs that does not depend on their order.
 
     The sum of the pairs' hashes modulo 2^256, with their number: a row lost and another one counted twice changes it.
+    `vectors` is the same sum over the ids of rows that have a vector.
     """
 
     rows: int
     total: int
+    vectors: int = 0
 
 
-def fingerprint(pairs: Iterable[tuple[str, str]]) -> Fingerprint:
-    """Of (id, content digest) pairs, in constant memory."""
+def fingerprint(pairs: Iterable[tuple[str, str]], with_vector: Iterable[str] = ()) -> Fingerprint:
+    """Of (id, content digest) pairs and of the ids of rows that have a vector, in constant memory."""
     rows = total = 0
     for row_id, digest in pairs:
         rows += 1
         total += row_hash(row_id, digest)
-    return Fingerprint(rows, total % _MODULUS)
+    vectors = sum(row_hash(row_id, _VECTOR) for row_id in with_vector)
+    return Fingerprint(rows, total % _MODULUS, vectors % _MODULUS)
 
 
 def row_hash(row_id: str, digest: str) -> int:
@@ -67,9 +71,10 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._batch: list[tuple[str, bytes]] = []
+        self._batch: list[tuple[str, bytes, bool]] = []
         self._rows = 0
         self._total = 0
+        self._vectors = 0
 
     def __enter__(self) -> Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +112,7 @@ class Journal:
         found = self._about()
         if "total" not in found:
             raise _unfinished(self.path)
-        return Fingerprint(int(found["rows"]), int(found["total"], 16))
+        return Fingerprint(int(found["rows"]), int(found["total"], 16), int(found.get("vectors", "0"), 16))
 
     @property
     def documents(self) -> int:
@@ -117,22 +122,25 @@ class Journal:
     def begin(self, about: LoadedFrom) -> None:
         """Forgets everything and starts the journal of a load."""
         self._batch.clear()
-        self._rows = self._total = 0
+        self._rows = self._total = self._vectors = 0
         self._db.executescript("DROP TABLE IF EXISTS rows; DROP TABLE IF EXISTS about;" + _SCHEMA)
         self._write(index=about.index, uuid=about.uuid, snapshot=about.snapshot, tables=about.tables)
 
-    def add(self, row_id: str, digest: str) -> None:
-        """One computed row; `digest` is `hashing.content_digest` of its body (32 hex digits)."""
-        self._batch.append((row_id, bytes.fromhex(digest)))
+    def add(self, row_id: str, digest: str, *, vector: bool = False) -> None:
+        """One computed row; `digest` is `operators.row.row_digest` of its body (32 hex digits)."""
+        self._batch.append((row_id, bytes.fromhex(digest), vector))
         self._rows += 1
         self._total += row_hash(row_id, digest)
+        if vector:
+            self._vectors += row_hash(row_id, _VECTOR)
         if len(self._batch) >= _BATCH:
             self._flush()
 
     def finish(self, *, complete: bool) -> None:
         """Ends the load. `complete`: every row was stored, so that a resumed run need not send them again."""
         self._flush()
-        self._write(rows=str(self._rows), total=f"{self._total % _MODULUS:x}", complete="yes" if complete else "no")
+        totals = {"total": f"{self._total % _MODULUS:x}", "vectors": f"{self._vectors % _MODULUS:x}"}
+        self._write(rows=str(self._rows), complete="yes" if complete else "no", **totals)
 
     def twice(self, limit: int = 5) -> list[str]:
         """Row ids that were computed more than once."""
@@ -146,13 +154,18 @@ class Journal:
         found = self._db.execute("SELECT digest FROM rows WHERE id = ?", (row_id,)).fetchone()
         return None if found is None else found[0].hex()
 
+    def has_vector(self, row_id: str) -> bool:
+        """Whether a vector was computed for a row."""
+        self._index_rows()
+        return self._db.execute("SELECT 1 FROM rows WHERE id = ? AND vector", (row_id,)).fetchone() is not None
+
     def rows(self) -> Iterator[tuple[str, str]]:
         """(id, digest) of every row, in the order computed."""
         for row_id, digest in self._db.execute("SELECT id, digest FROM rows ORDER BY rowid"):
             yield row_id, digest.hex()
 
-    def missing(self, present: Iterator[str], limit: int = 5) -> tuple[int, list[str]]:
-        """(number, first few) of the journal's ids that `present` does not yield."""
+    def missing(self, present: Iterator[str], limit: int = 5, *, vectors: bool = False) -> tuple[int, list[str]]:
+        """(number, first few) of the journal's ids that `present` does not yield. `vectors`: of rows with a vector."""
         self._index_rows()
         self._db.execute("CREATE TEMP TABLE IF NOT EXISTS present(id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._db.execute("DELETE FROM temp.present")
@@ -163,9 +176,9 @@ class Journal:
                 self._db.executemany("INSERT OR IGNORE INTO temp.present VALUES(?)", batch)
                 batch.clear()
         self._db.executemany("INSERT OR IGNORE INTO temp.present VALUES(?)", batch)
-        lacking = "FROM rows WHERE id NOT IN (SELECT id FROM temp.present)"
-        count = self._db.execute(f"SELECT COUNT(DISTINCT id) {lacking}").fetchone()[0]
-        found = self._db.execute(f"SELECT DISTINCT id {lacking} LIMIT ?", (limit,))
+        lacking = "FROM rows WHERE vector >= ? AND id NOT IN (SELECT id FROM temp.present)"
+        count = self._db.execute(f"SELECT COUNT(DISTINCT id) {lacking}", (vectors,)).fetchone()[0]
+        found = self._db.execute(f"SELECT DISTINCT id {lacking} LIMIT ?", (vectors, limit))
         return count, [row[0] for row in found]
 
     def _index_rows(self) -> None:
@@ -175,7 +188,7 @@ class Journal:
     def _flush(self) -> None:
         if self._batch:
             self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO rows VALUES(?, ?)", self._batch)
+            self._db.executemany("INSERT INTO rows VALUES(?, ?, ?)", self._batch)
             self._db.execute("COMMIT")
             self._batch.clear()
 

@@ -12,9 +12,9 @@ from idxopt.builds.effective import compare_effective
 from idxopt.builds.journal import Fingerprint, Journal, LoadedFrom, fingerprint
 from idxopt.engines.port import Engine, IndexState, LoadReport, LoadRow
 from idxopt.errors import BuildError, Conflict
-from idxopt.hashing import content_digest
-from idxopt.operators.row import StoredRow
+from idxopt.operators.row import StoredRow, row_digest, vector_of
 
+_WITH_VECTOR: Mapping[str, Any] = {"exists": {"field": "idxopt.vector"}}
 _NAMED = 5
 """How many ids a message names."""
 
@@ -82,25 +82,33 @@ def can_resume(journal: Journal, about: LoadedFrom) -> bool:
     return journal.about == about
 
 
-def verify(engine: Engine, index: str, journal: Journal) -> list[str]:
+def verify(engine: Engine, index: str, journal: Journal, *, vectors: bool = False) -> list[str]:
     """What is wrong with a loaded index, one sentence each; nothing when ids and contents are exactly those computed.
 
-    Refreshes, reads every stored row once and compares fingerprints, in constant memory.
+    Refreshes, reads every stored row once and compares fingerprints, in constant memory. `vectors`: the index has a
+    dense leg; which rows have a vector is compared too, without reading the vectors themselves.
     """
     engine.refresh(index)
     problems = []
     deleted = engine.stats(index).deleted
     if deleted:
         problems.append(f"{index} counts {deleted} deleted documents, which shift BM25; a fresh index has none")
-    stored = fingerprint((found.id, content_digest(found.source)) for found in engine.scan(index))
+    stored = fingerprint(
+        ((found.id, row_digest(found.source)) for found in engine.scan(index, vectors=False)),
+        _with_vector(engine, index) if vectors else (),
+    )
     if stored != journal.fingerprint:
         problems += _differences(engine, index, journal, stored)
     return problems
 
 
+def _with_vector(engine: Engine, index: str) -> Iterator[str]:
+    return (found.id for found in engine.scan(index, fields=[], query=_WITH_VECTOR))
+
+
 def _journaled(rows: Iterable[StoredRow], journal: Journal) -> Iterator[LoadRow]:
     for row in rows:
-        journal.add(row.id, content_digest(row.body))
+        journal.add(row.id, row_digest(row.body), vector=vector_of(row.body) is not None)
         yield LoadRow(row.id, row.body)
 
 
@@ -111,12 +119,12 @@ def _differences(engine: Engine, index: str, journal: Journal, stored: Fingerpri
     counts = {"foreign": 0, "changed": 0}
 
     def ids() -> Iterator[str]:
-        for one in engine.scan(index):
+        for one in engine.scan(index, vectors=False):
             wanted = journal.digest_of(one.id)
             if wanted is None:
                 counts["foreign"] += 1
                 foreign.append(one.id)
-            elif wanted != content_digest(one.source):
+            elif wanted != row_digest(one.source):
                 counts["changed"] += 1
                 changed.append(one.id)
             del foreign[_NAMED:], changed[_NAMED:]
@@ -134,6 +142,8 @@ def _differences(engine: Engine, index: str, journal: Journal, stored: Fingerpri
         problems.append(
             f"{index} holds {counts['changed']} rows with other contents: {_named(changed, counts['changed'])}"
         )
+    if stored.vectors != journal.fingerprint.vectors:
+        problems += _vector_differences(engine, index, journal)
     twice = journal.twice(_NAMED)
     if twice:
         problems.append(f"row ids were computed more than once: {', '.join(twice)}")
@@ -141,6 +151,25 @@ def _differences(engine: Engine, index: str, journal: Journal, stored: Fingerpri
         problems.append(
             f"{index} answered with {stored.rows} rows, {journal.documents} were computed; it changed while it was read"
         )
+    return problems
+
+
+def _vector_differences(engine: Engine, index: str, journal: Journal) -> list[str]:
+    spare: list[str] = []
+
+    def ids() -> Iterator[str]:
+        for id in _with_vector(engine, index):
+            if not journal.has_vector(id):
+                spare.append(id)
+            yield id
+
+    lacking, missing = journal.missing(ids(), _NAMED, vectors=True)
+    problems = []
+    if lacking:
+        problems.append(f"{index} lacks the vectors of {lacking} rows: {_named(missing, lacking)}")
+    if spare:
+        listed = _named(spare[:_NAMED], len(spare))
+        problems.append(f"{index} holds vectors of {len(spare)} rows that have no text to embed: {listed}")
     return problems
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from idxopt.engines.port import Reader, StoredDocument
-from idxopt.hashing import content_digest
+from idxopt.operators.row import row_digest
 
 _Hashes = npt.NDArray[np.uint64]
 
@@ -54,7 +54,7 @@ def _sorted(table: npt.NDArray[np.uint64]) -> Ledger:
 
 def read_ledger(reader: Reader, index: str) -> Ledger:
     """Ledger of what an index holds now."""
-    return ledger_of((document.id, content_digest(document.source)) for document in reader.scan(index))
+    return ledger_of((document.id, row_digest(document.source)) for document in reader.scan(index, vectors=False))
 
 
 def id_hash(id: str) -> int:
@@ -97,8 +97,8 @@ class WriteReader:
         self._updated = 0
 
     def __iter__(self) -> Iterator[StoredDocument]:
-        for document in self._reader.scan(self._index):
-            key, content = id_hash(document.id), int(content_digest(document.source)[:16], 16)
+        for document in self._reader.scan(self._index, vectors=False):
+            key, content = id_hash(document.id), int(row_digest(document.source)[:16], 16)
             self._seen[key] = content
             before = self._known.get(key)
             if before is None:

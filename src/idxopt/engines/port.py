@@ -21,6 +21,7 @@ class Capabilities:
 
     `bm25_factor`: scores carry the factor k1 + 1 (OpenSearch 2.x, Elasticsearch). `pipelines`: ingest pipelines run
     here.
+    `knn`: every node has the k-NN plugin (None: the plugins could not be read), so that rows can have vectors.
     `single_pit`: one PIT sorted by `_shard_doc` reads a whole index (3.x, Elasticsearch), else one PIT a shard.
     `notes`: one sentence for each thing that the probe could not find out.
     """
@@ -31,6 +32,7 @@ class Capabilities:
     bm25_factor: bool
     pipelines: bool
     single_pit: bool
+    knn: bool | None = False
     plugins: frozenset[str] = frozenset()
     nodes: int | None = 1
     max_clauses: int = 1024
@@ -212,15 +214,15 @@ class Reader(Protocol):
 
     def get_document(self, index: str, id: str) -> StoredDocument | None: ...
 
-    def get_documents(self, index: str, ids: Sequence[str]) -> dict[str, StoredDocument]:
-        """Realtime multi-get; ids that do not exist are absent."""
+    def get_documents(self, index: str, ids: Sequence[str], *, vectors: bool = True) -> dict[str, StoredDocument]:
+        """Realtime multi-get; ids that do not exist are absent. `vectors` False: sources without `idxopt.vector`."""
         ...
 
     def scan(
-        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None
+        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None, vectors: bool = True
     ) -> Iterator[StoredDocument]:
         """Every document of the index at one point in time, none lost, none twice. `query` is a filter of the DSL
-        subset.
+        subset. `vectors` False: sources without `idxopt.vector`, which is most of the bytes of a row that has one.
 
         Raises EngineError when the number read differs from the count at that point in time.
         """

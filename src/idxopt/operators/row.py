@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.errors import SourceError
+from idxopt.hashing import content_digest
 
 FieldValue = Any
 """A JSON value. Text is a `str`; a list of strings reads as its items joined by line feeds; numbers as JSON text."""
@@ -92,3 +93,21 @@ def text_of(value: FieldValue) -> str:
     if isinstance(value, dict):
         return ""
     return str(value)
+
+
+def vector_of(body: Mapping[str, Any]) -> Sequence[float] | None:
+    """The vector of a stored row (`idxopt.vector`), None where it has none."""
+    own = body.get("idxopt")
+    return own.get("vector") if isinstance(own, Mapping) else None
+
+
+def without_vector(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The stored row as it is without its vector."""
+    if vector_of(body) is None:
+        return body
+    return {**body, "idxopt": {key: value for key, value in body["idxopt"].items() if key != "vector"}}
+
+
+def row_digest(body: Mapping[str, Any]) -> str:
+    """`content_digest` of a stored row without its vector: a model need not give the same bits twice."""
+    return content_digest(without_vector(body))

@@ -159,10 +159,11 @@ class OpenSearchEngine:
     def get_document(self, index: str, id: str) -> StoredDocument | None:
         return self.get_documents(index, [id]).get(id)
 
-    def get_documents(self, index: str, ids: Sequence[str]) -> dict[str, StoredDocument]:
+    def get_documents(self, index: str, ids: Sequence[str], *, vectors: bool = True) -> dict[str, StoredDocument]:
         found: dict[str, StoredDocument] = {}
+        params = None if vectors else {"_source_excludes": scanning.VECTOR}
         for chunk in _slices(ids, IDS_A_REQUEST):
-            answer = self._wire.ask("POST", f"/{segment(concrete(index))}/_mget", {"ids": list(chunk)})
+            answer = self._wire.ask("POST", f"/{segment(concrete(index))}/_mget", {"ids": list(chunk)}, params=params)
             for document in answer["docs"]:
                 if "error" in document:
                     _raise_item(document["error"], index)
@@ -172,9 +173,10 @@ class OpenSearchEngine:
         return found
 
     def scan(
-        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None
+        self, index: str, *, fields: Sequence[str] | None = None, query: Body | None = None, vectors: bool = True
     ) -> Iterator[StoredDocument]:
-        return scanning.scan(self._wire, index, single_pit=self._capabilities.single_pit, fields=fields, query=query)
+        single_pit = self._capabilities.single_pit
+        return scanning.scan(self._wire, index, single_pit=single_pit, fields=fields, query=query, vectors=vectors)
 
     def search(self, requests: Sequence[SearchRequest]) -> list[SearchResponse]:
         if not requests:
@@ -316,7 +318,9 @@ class OpenSearchEngine:
             concrete(index),
             uuid,
             uuid_of=lambda name: indices.read_uuid(self._wire, name),
-            stored=lambda ids: {key: found.source for key, found in self.get_documents(index, ids).items()},
+            stored=lambda ids: {
+                key: found.source for key, found in self.get_documents(index, ids, vectors=False).items()
+            },
             ceiling=self._capabilities.max_request_bytes,
             workers=workers,
             on_progress=on_progress,

@@ -13,8 +13,9 @@ from idxopt.errors import EngineError, Unauthorized, Unreachable
 
 DEFAULT_CLAUSES = 1024
 DEFAULT_BYTES = 100 * 1024 * 1024
+KNN = "opensearch-knn"
 COMPONENTS = {
-    "org.opensearch.knn.plugin.KNNPlugin": "opensearch-knn",
+    "org.opensearch.knn.plugin.KNNPlugin": KNN,
     "org.opensearch.neuralsearch.plugin.NeuralSearch": "opensearch-neural-search",
     "org.opensearch.ml.plugin.MachineLearningPlugin": "opensearch-ml",
     "org.opensearch.security.OpenSearchSecurityPlugin": "opensearch-security",
@@ -42,6 +43,8 @@ def probe(wire: Wire) -> Capabilities:
     _root(wire, found)
     health = _try(wire, "/_cluster/health", found, "the number of nodes", timeout="5s")
     plugins, node_versions = _plugins(wire, found)
+    if not plugins:
+        plugins = _listed_plugins(wire)
     if not found.version and node_versions:
         found.version = min(node_versions, key=version_key)
     if not found.uuid:
@@ -59,6 +62,7 @@ def probe(wire: Wire) -> Capabilities:
         pipelines=True,
         # One PIT a shard works everywhere, so it is the careful choice where the version is unknown.
         single_pit=bool(found.version) and major >= 3,
+        knn=KNN in plugins if plugins else None,
         plugins=plugins,
         nodes=int(health["number_of_data_nodes"]) if "number_of_data_nodes" in health else None,
         max_clauses=limits.get("clauses", DEFAULT_CLAUSES),
@@ -143,6 +147,19 @@ def _plugins(wire: Wire, found: _Findings) -> tuple[frozenset[str], frozenset[st
     if not isinstance(nodes, Mapping):
         return frozenset(), frozenset()
     return common_plugins(nodes), frozenset(str(node["version"]) for node in nodes.values() if node.get("version"))
+
+
+def _listed_plugins(wire: Wire) -> frozenset[str]:
+    """The same from `_cat/plugins`, which hosted clusters allow where they keep `_nodes` to themselves."""
+    try:
+        lines = wire.get("/_cat/plugins", format="json", h="id,component")
+    except EngineError:
+        return frozenset()
+    nodes: dict[str, dict[str, list[dict[str, str]]]] = {}
+    for line in lines if isinstance(lines, list) else ():
+        if isinstance(line, Mapping) and line.get("component"):
+            nodes.setdefault(str(line.get("id")), {"plugins": []})["plugins"].append({"name": str(line["component"])})
+    return common_plugins(nodes)
 
 
 def _limits(wire: Wire, found: _Findings) -> dict[str, int]:

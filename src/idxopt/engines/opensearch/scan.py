@@ -22,6 +22,7 @@ FIRST_PAGE = 20
 LARGEST_PAGE = 250
 PAGE_CHARACTERS = 4 * 1024 * 1024
 GROWTH = 4
+VECTOR = "idxopt.vector"
 
 
 @dataclass
@@ -49,7 +50,13 @@ def next_size(size: int, rows: int, characters: int, largest: int) -> int:
 
 
 def scan(
-    wire: Wire, index: str, *, single_pit: bool, fields: Sequence[str] | None, query: Body | None
+    wire: Wire,
+    index: str,
+    *,
+    single_pit: bool,
+    fields: Sequence[str] | None,
+    query: Body | None,
+    vectors: bool = True,
 ) -> Iterator[StoredDocument]:
     """Every searchable document of an index, or of the indices behind an alias.
 
@@ -58,6 +65,8 @@ def scan(
     """
     readings: list[_Reading] = []
     source: Any = True if fields is None else list(fields) or False  # an empty list would mean all
+    if fields is None and not vectors:
+        source = {"excludes": [VECTOR]}
     try:
         for name, state in _physical(wire, index).items():
             readings.extend(_open(wire, name, state, single_pit))
