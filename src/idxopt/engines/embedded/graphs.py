@@ -20,7 +20,7 @@ from idxopt.engines.embedded.vectors import Vector, Vectors, VectorType, blocks
 from idxopt.hashing import text_digest
 
 SUFFIX = ".graph"
-LEAST_PROPOSED = 128
+LEAST_PROPOSED = 256
 """Rows that a graph is asked for at least; it walks through as many candidates, which decides what it misses."""
 
 

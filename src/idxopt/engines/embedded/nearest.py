@@ -85,7 +85,7 @@ def _rows(
     graph = segment.graph(clause.path)
     if graph is None or len(every) < _FEW * len(vectors) or len(every) <= clause.k:
         return every
-    proposed = graph.propose(query, kind, 2 * clause.k * len(vectors) // len(every))
+    proposed = graph.propose(query, kind, 3 * clause.k * len(vectors) // len(every))
     if wanted is not None:
         proposed = proposed[wanted[proposed]]
     return proposed if len(proposed) >= clause.k else every
