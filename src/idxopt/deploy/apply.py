@@ -87,7 +87,7 @@ class _Run:
         self.observed: Observed = observe(engine, plan.name)
         self._unmoved(self.observed, frozenset())
         self.lowered: Lowered = compile_plan(self.observed, plan)
-        self.transfer = Transfer(engine, self.store, self.observed.live, options)
+        self.transfer = Transfer(engine, self.store, self.observed.live, options, self.progress)
 
     @property
     def compiled(self) -> Compiled:
@@ -123,6 +123,7 @@ class _Run:
             collected=collected,
             metrics=report.metrics if report else {},
             warnings=tuple(warnings),
+            generated=loaded.generated,
         )
 
     # Before the commit.
@@ -317,7 +318,9 @@ class _Run:
             self._tell(BUILT, manifest, previous=None)
         elif self.observed.live is not None:
             self._tell("repair", self.observed.live, previous=None)
-        return Applied(build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows)
+        return Applied(
+            build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows, generated=loaded.generated
+        )
 
     def _collect(self, warnings: list[str]) -> tuple[str, ...]:
         self.progress.stage("collect")

@@ -19,6 +19,7 @@ from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric
 from idxopt.hashing import content_digest
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
+from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.tables import Tables
 from idxopt.program.schema import Program
 from idxopt.search.searcher import Searcher
@@ -58,14 +59,19 @@ def effective_gate(reader: Reader, compiled: Compiled, built: Sequence[str]) -> 
 
 
 def sample_gate(
-    reader: Reader, program: Program, tables: Tables, views: Mapping[str, CompiledView], sample: Sequence[Document]
+    reader: Reader,
+    program: Program,
+    tables: Tables,
+    views: Mapping[str, CompiledView],
+    sample: Sequence[Document],
+    models: StepModels = NO_MODELS,
 ) -> list[str]:
     """Sampled documents, transformed anew, must equal what is stored, and what the view's ingest pipeline makes of
     them.
     """
     reasons = []
     for view, compiled in views.items():
-        interpreter = Interpreter(program, view, tables)
+        interpreter = Interpreter(program, view, tables, models=models)
         rows = {row.id: row for document in sample for row in interpreter.stored(document)}
         stored = reader.get_documents(compiled.index, list(rows))
         for id, row in rows.items():

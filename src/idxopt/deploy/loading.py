@@ -19,11 +19,12 @@ from idxopt.builds.manifest import Manifest, SourceSnapshot, TablesRecord, ViewB
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy.gates import QualityReport, sample_gate
+from idxopt.deploy.generation import Writing
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
 from idxopt.deploy.lowering import Lowered, tables_suffice
 from idxopt.deploy.observed import Observed
-from idxopt.deploy.options import ApplyOptions, Progress
+from idxopt.deploy.options import ApplyOptions, Progress, TextsMade
 from idxopt.engines.port import Engine, IndexState
 from idxopt.errors import BuildError
 from idxopt.operators.cache import CacheSettings
@@ -51,6 +52,7 @@ class Loaded:
     tables: TablesRecord | None = None
     ledger: Ledger | None = None
     reasons: tuple[str, ...] = ()
+    generated: TextsMade = field(default_factory=TextsMade)
 
     @property
     def rows(self) -> dict[str, int]:
@@ -78,6 +80,7 @@ class Loader:
         self._progress = progress
         self._lock = lock
         self._rejected: list[Rejected] = []
+        self._writing = Writing.of(lowered.program, options, progress, lock.check)
         self._folder: Path = options.cache / "loads" / observed.capabilities.cluster_uuid / observed.name
 
     def load(self, source: Source, views: Sequence[str]) -> Loaded:
@@ -96,6 +99,8 @@ class Loader:
 
     def _load(self, snapshot: Snapshot, views: Sequence[str]) -> Loaded:
         tables, record = self._tables(snapshot, views)
+        about = {"program": self._lowered.compiled.program_hash, "documents": snapshot.digest}
+        generated = self._writing.write(views, tables, snapshot.documents, about)
         built: dict[str, tuple[str, int]] = {}
         reasons: list[str] = []
         ledger: Ledger | None = None
@@ -111,8 +116,8 @@ class Loader:
         sample = list(islice((one for one in snapshot.documents() if one.id not in refused), SAMPLE))
         served = {view: self._lowered.compiled.views[view] for view in views}
         reasons += self._rejections(snapshot)
-        reasons += sample_gate(self._engine, self._lowered.program, tables, served, sample)
-        return Loaded(built, _record(snapshot), record, ledger, tuple(reasons))
+        reasons += sample_gate(self._engine, self._lowered.program, tables, served, sample, self._writing.steps)
+        return Loaded(built, _record(snapshot), record, ledger, tuple(reasons), generated)
 
     def _rejections(self, snapshot: Snapshot) -> list[str]:
         """Documents that the interpreter could not transform count like those that could not be read."""
@@ -162,6 +167,7 @@ class Loader:
             [view.view],
             tables,
             snapshot.documents(),
+            models=self._writing.steps,
             workers=self._options.workers,
             cache=CacheSettings(self._options.cache / "rows"),
             on_reject=self._rejected.append,

@@ -5,12 +5,15 @@ checked before, carried around, recorded at the switch (contract 8).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateWriter
 from idxopt.builds.switches import SwitchRecord, read_switch, write_switch
+from idxopt.deploy.generation import Writing
 from idxopt.deploy.ledger import NO_WRITES, Ledger, Writes, read_ledger
 from idxopt.deploy.loading import tables_of
-from idxopt.deploy.options import ApplyOptions
+from idxopt.deploy.options import ApplyOptions, Progress
 from idxopt.deploy.writes import (
     Baseline,
     CarryTarget,
@@ -22,6 +25,7 @@ from idxopt.deploy.writes import (
 )
 from idxopt.engines.port import Engine
 from idxopt.errors import GateRefused
+from idxopt.operators.row import Document
 from idxopt.program.validate import program_from
 
 
@@ -31,11 +35,14 @@ class Transfer:
     `writes`: what was carried or knowingly left behind.
     """
 
-    def __init__(self, engine: Engine, store: StateWriter, live: Manifest | None, options: ApplyOptions) -> None:
+    def __init__(
+        self, engine: Engine, store: StateWriter, live: Manifest | None, options: ApplyOptions, progress: Progress
+    ) -> None:
         self._engine = engine
         self._store = store
         self._live = live
         self._options = options
+        self._progress = progress
         self._replaced = False
         self._carried: Baseline | None = None
         self.writes: Writes = NO_WRITES
@@ -105,8 +112,16 @@ class Transfer:
         return state is not None and state.uuid == place.uuid
 
     def _target(self, target: Manifest) -> CarryTarget:
+        program, tables = program_from(target.program, f"build {target.build}"), tables_of(self._store, target)
+        writing = Writing.of(program, self._options, self._progress, lambda: None)
+
+        def prepare(documents: Sequence[Document]) -> None:
+            writing.write(list(target.views), tables, lambda: documents, {"carried to": target.build}, asked=True)
+
         return CarryTarget(
-            program=program_from(target.program, f"build {target.build}"),
-            tables=tables_of(self._store, target),
+            program=program,
+            tables=tables,
             indices={view: (built.index, built.uuid) for view, built in target.views.items()},
+            models=writing.steps,
+            prepare=prepare,
         )

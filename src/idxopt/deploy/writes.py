@@ -5,7 +5,7 @@ counted, carried to another build, or knowingly left behind (contract 8).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from idxopt.engines.port import Engine, LoadRow, Reader
 from idxopt.errors import BuildError
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
+from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.tables import Tables
 from idxopt.program.schema import Program
 
@@ -26,11 +27,16 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class CarryTarget:
-    """The build that the writes go to: its program, its frozen tables, and (index, uuid) by view."""
+    """The build that the writes go to: its program, its frozen tables, and (index, uuid) by view.
+
+    `prepare` sees the documents before their rows are made (it has their texts generated).
+    """
 
     program: Program
     tables: Tables
     indices: Mapping[str, tuple[str, str]]
+    models: StepModels = NO_MODELS
+    prepare: Callable[[Sequence[Document]], object] = len
 
 
 def writes_since_switch(reader: Reader, live: Manifest) -> Writes:
@@ -74,6 +80,7 @@ def carry(engine: Engine, since: Baseline, target: CarryTarget) -> tuple[Writes,
     found = WriteReader(engine, since.index, since.ledger)
     for batch in _batches(found):
         documents = [Document(item.id, {k: v for k, v in item.source.items() if k != "idxopt"}) for item in batch]
+        target.prepare(documents)
         _replace(engine, target, documents)
     if found.deleted:
         index, _ = target.indices[target.program.primary]
@@ -111,7 +118,7 @@ def known_ledger(reader: Reader, manifest: Manifest) -> Ledger | None:
 def _replace(engine: Engine, target: CarryTarget, documents: Sequence[Document]) -> None:
     ids = [document.id for document in documents]
     for view, (index, uuid) in target.indices.items():
-        interpreter = Interpreter(target.program, view, target.tables)
+        interpreter = Interpreter(target.program, view, target.tables, models=target.models)
         rows = [LoadRow(row.id, row.body) for document in documents for row in interpreter.stored(document)]
         kept = {row.id for row in rows}
         old = [] if view == target.program.primary else [id for id in _rows_of(engine, index, ids) if id not in kept]

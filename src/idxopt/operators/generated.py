@@ -55,12 +55,20 @@ def asking(generator: str, context: Context) -> Ask:
     def read(requests: Sequence[TextRequest]) -> list[Kept]:
         keys = [request.key(identity) for request in requests]
         found = _store(place).get(keys) if place is not None else {}
-        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in found}
+        missing = {
+            key: request
+            for key, request in zip(keys, requests, strict=True)
+            if key not in found or (context.models.judged and _unjudged(request, found[key]))
+        }
         if missing:
             raise NotGenerated(generator, list(missing.values()))
         return [found[key] for key in keys]
 
     return read
+
+
+def _unjudged(request: TextRequest, kept: Kept) -> bool:
+    return request.task == "restructure" and kept.answer is not None and kept.contradicts is None
 
 
 @lru_cache(maxsize=4)

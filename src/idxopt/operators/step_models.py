@@ -15,13 +15,15 @@ class StepModels:
 
     `tokenizers`: path of the tokenizer.json, by the program's name of the model (`slice` by a model's tokens).
     `identities`: `ModelIdentity.key`, by the program's name; a model that is not here has the key of its spec alone.
-    `texts`: path of the store of generated texts; without one every text of a language model is missing. The generator
-    `extractive` needs none of these.
+    `texts`: path of the store of generated texts; without one every text of a language model is missing. `judged`: a
+    restructured section without a verdict of the entailment model is missing too. The generator `extractive` needs none
+    of these.
     """
 
     tokenizers: Mapping[str, str] = field(default_factory=dict)
     identities: Mapping[str, str] = field(default_factory=dict)
     texts: str | None = None
+    judged: bool = False
 
     def identity(self, name: str, specs: Mapping[str, ModelSpec]) -> str:
         """The key of a model, for keys of caches and stored texts."""

@@ -116,6 +116,11 @@ class TextStore:
                 (key, task, answer, kept.failure or None, kept.tokens_in, kept.tokens_out, kept.contradicts),
             )
 
+    def judge(self, key: str, contradicts: bool) -> None:
+        """Writes what an entailment model said."""
+        with self._lock, _refusing(self._path):
+            self._connection.execute("UPDATE texts SET contradicts = ? WHERE key = ?", (contradicts, key))
+
     def __len__(self) -> int:
         with self._lock, _refusing(self._path):
             count: int = self._connection.execute("SELECT count(*) FROM texts").fetchone()[0]
