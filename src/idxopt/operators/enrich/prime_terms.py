@@ -4,7 +4,7 @@
 `IDF(t) = ln((N + 1) / (df(t) + 1)) + 1` over the frozen table of the source field. `first_pos` counts tokens from 0,
 `n` is the number of tokens, TF the raw count; stop words are left out of the result and counted in `first_pos` and `n`.
 `in_heading` is 1 for terms of the headings at level 2 (at the most frequent level where there is none of level 2).
-Scores are rounded to 9 decimals; ties by code point.
+Scores are rounded to 9 decimals (`floor(score * 10^9 + 1/2)`); ties by code point.
 
 An ingest script gives the same terms, so nothing here may depend on a machine's `pow` and `log`: IDF values and
 `ln(1 - alpha)` are rounded to 12 decimals where they are made and handed to the script, and the power is `decay`.
@@ -26,7 +26,7 @@ from idxopt.program.schema import Markup
 from idxopt.program.steps import PrimeTerms
 from idxopt.text.structure import PRIME_LEVEL
 
-_DIGITS = 9
+_UNITS = 1e9
 _FACTORS = tuple(range(10, 0, -1))
 _HALVINGS = 6
 
@@ -45,12 +45,12 @@ def _terms(step: PrimeTerms, markup: Markup, idf: dict[str, float], absent: floa
         tokens = prime_terms_of(text, markup)
         in_heading = heading_terms(text, markup)
         first = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
-        scores: dict[str, float] = {}
+        scores: dict[str, int] = {}
         for term, count in Counter(tokens).items():
             if term not in stop_words:
                 early = decay(rate, first[term] / len(tokens))
                 boost = 1 + step.beta if term in in_heading else 1.0
-                scores[term] = round(count * idf.get(term, absent) * early * boost, _DIGITS)
+                scores[term] = math.floor(count * idf.get(term, absent) * early * boost * _UNITS + 0.5)
         return sorted(scores, key=lambda term: (-scores[term], term))[: step.top]
 
     return terms
