@@ -115,10 +115,14 @@ class Scheduler:
         request = self._requests.pop(ticket, None)
         if request is not None:
             self._count(request.items, -1)
+            self._company = max(1, self._company - 1)
+
+    def finished(self) -> None:
+        """The batch that ran is done; said before its clients are answered, who may come back at once."""
+        self._running = 0
 
     def decide(self, now: float, free_since: float) -> Run | Wait:
         """What a free model does now. `free_since`: when it became free."""
-        self._running = 0
         if not self._requests:
             return Wait(None)
         if len(self._requests) < self._company and self._tokens < self.limits.batch_tokens:

@@ -108,6 +108,8 @@ class Worker:
             began = time.monotonic()
             finished = self._answer(*taken)
             free_since = time.monotonic()
+            with self._changed:
+                self._scheduler.finished()
             tokens = sum(item.tokens for item in taken[0])
             self._rate = tokens / max(free_since - began, 1e-6)
             self._observer.batch(len(taken[0]), tokens, free_since - began)
