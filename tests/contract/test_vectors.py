@@ -229,3 +229,13 @@ def test_vector_fields_cannot_be_filtered_by_value(engine: Engine, make: Any) ->
     except (Rejected, EngineError):
         return
     assert response.error is not None
+
+
+def test_sources_without_their_vectors(engine: Engine, make: Any) -> None:
+    [one, two] = random_rows(2)
+    state = make("l2", [row("a", one, title="x"), row("b", two, title="y")])
+    assert {d.id: d.source for d in engine.scan(state.name, vectors=False)} == {
+        "a#0": book("a", 0, title="x"),
+        "b#0": book("b", 0, title="y"),
+    }
+    assert engine.get_documents(state.name, ["a#0"], vectors=False)["a#0"].source == book("a", 0, title="x")

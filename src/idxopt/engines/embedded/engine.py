@@ -145,9 +145,9 @@ class EmbeddedEngine:
         except BadValue as error:
             raise Rejected(str(error), place=index, status=400) from error
         return (
-            document if vectors or fields is not None else _plain(document)
+            document
             for segment, passed in zip(reader.segments, masks, strict=True)
-            for document in _scanned(segment, passed, paths)
+            for document in _scanned(segment, passed, paths, vectors=vectors)
         )
 
     def search(self, requests: Sequence[SearchRequest]) -> list[SearchResponse]:
@@ -371,9 +371,11 @@ def _plain(document: StoredDocument) -> StoredDocument:
     return replace(document, source=without_vector(document.source))
 
 
-def _scanned(segment: Segment, passed: Mask, paths: tuple[str, ...] | None) -> Iterator[StoredDocument]:
+def _scanned(
+    segment: Segment, passed: Mask, paths: tuple[str, ...] | None, *, vectors: bool
+) -> Iterator[StoredDocument]:
     for count, number in enumerate(np.flatnonzero(passed).tolist(), start=1):
-        source = {} if paths == () else segment.source(number, paths)
+        source = {} if paths == () else segment.source(number, paths, vectors=vectors or paths is not None)
         yield StoredDocument(segment.identifier(number), source, Version(int(segment.seq_nos[number]), TERM))
         if count % RELEASE_EVERY == 0:
             segment.pack.release()

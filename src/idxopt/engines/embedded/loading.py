@@ -18,7 +18,7 @@ from idxopt.engines.embedded.segment_writer import Row, make_row
 from idxopt.engines.embedded.values import BadValue
 from idxopt.engines.port import LoadReport, LoadRow, RowFailure
 from idxopt.errors import EngineError
-from idxopt.hashing import content_digest
+from idxopt.operators.row import row_digest, vector_of
 
 BATCH_BYTES = 4 << 20
 BATCH_ROWS = 20_000
@@ -199,7 +199,8 @@ def _store(
             count.created += 1
             continue
         other = created[row.id].document() if row.id in created else present[row.id].source
-        if content_digest(other) == content_digest(row.document()):
+        mine = row.document()
+        if (vector_of(other) is None, row_digest(other)) == (vector_of(mine) is None, row_digest(mine)):
             count.existed += 1
         else:
             count.failed.append(RowFailure(row.id, 409, "another document with this id is stored already"))

@@ -135,12 +135,12 @@ class Segment:
             raise damaged(self.pack.path)
         return text
 
-    def source(self, document: int, paths: tuple[str, ...] | None = None) -> dict[str, Any]:
-        """A stored document, or the part of it under the named paths."""
+    def source(self, document: int, paths: tuple[str, ...] | None = None, *, vectors: bool = True) -> dict[str, Any]:
+        """A stored document, or the part of it under the named paths; without its vectors if so asked."""
         result: dict[str, Any] = orjson.loads(self.source_bytes(document))
-        for path, vectors in self._vectors.items():
-            if touches(paths, path) and (row := vectors.row_of(document)) is not None:
-                put_back(result, path, vectors.row(row))
+        for path, field in self._vectors.items() if vectors else ():
+            if touches(paths, path) and (row := field.row_of(document)) is not None:
+                put_back(result, path, field.row(row))
         return selected(result, paths)
 
     def identifier(self, document: int) -> str:
