@@ -39,7 +39,7 @@ def usable_vectors(
     return (rows / lengths[:, None]).astype(np.float32) if similarity == "cosine" else rows
 
 
-def usable_scores(scores: Sequence[float | None], *, texts: int, place: str) -> list[float]:
+def usable_scores(scores: Sequence[Any], *, texts: int, place: str) -> list[float]:
     """The scores as floats. Raises ModelError naming the first text without a finite one."""
     if len(scores) != texts:
         raise ModelError(
@@ -48,7 +48,7 @@ def usable_scores(scores: Sequence[float | None], *, texts: int, place: str) -> 
     for item, score in enumerate(scores):
         if isinstance(score, bool) or not isinstance(score, int | float | np.number) or not np.isfinite(float(score)):
             raise _bad(f"the score of text {item} is no finite number", item, place)
-    return [float(score) for score in scores if score is not None]
+    return [float(score) for score in scores]
 
 
 def _array(vectors: Any, place: str) -> Vectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ _POOLING: Mapping[str, Pooling] = {"mean": "mean", "mean_tokens": "mean", "cls":
 _LAST = ("lasttoken", "last")
 # Positions of these families start behind the padding id, so that their tables are longer than their longest text.
 _OFFSET_FAMILIES = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer", "data2vec-text"}
+_SAMPLE = 1 << 20
 _UNBOUNDED = 10**6  # tokenizers say "no limit" with very large numbers
 
 
@@ -35,6 +37,7 @@ class ModelFolder:
     width: int | None
     pad_id: int = 0
     normalizes: bool = False
+    architectures: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     prompts: Mapping[str, str] = field(default_factory=dict)
 
@@ -67,6 +70,7 @@ def read_folder(id_: str, settings: ModelSettings) -> ModelFolder:
         width=config.get("hidden_size"),
         pad_id=config.get("pad_token_id") or 0,
         normalizes=any(kind == "Normalize" for kind, _ in stages),
+        architectures=tuple(config.get("architectures") or ()),
         modules=other,
         prompts=_json(path / "config_sentence_transformers.json").get("prompts") or {},
     )
@@ -125,6 +129,17 @@ def longest(spec_limit: int | None, folder: ModelFolder, place: str) -> int | No
             remedy="lower `max_tokens` of the model in the program",
         )
     return spec_limit
+
+
+def fingerprint(file: Path) -> str:
+    """16 hex digits of a file's size and of its start, middle and end: other weights, other vectors in the cache."""
+    size = file.stat().st_size
+    found = hashlib.sha256(str(size).encode())
+    with file.open("rb") as handle:
+        for start in (0, size // 2, max(0, size - _SAMPLE)):
+            handle.seek(start)
+            found.update(handle.read(_SAMPLE))
+    return found.hexdigest()[:16]
 
 
 def _positions(config: Mapping[str, Any]) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,16 +14,15 @@ from tokenizers import Encoding
 
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.batches import DeviceFull, run_in_batches
-from idxopt.models.folder import ModelFolder, longest, onnx_file, read_folder
-from idxopt.models.pooling import pooled, warn_of_prompts
+from idxopt.models.folder import ModelFolder, fingerprint, longest, onnx_file, read_folder
+from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
 from idxopt.models.settings import ModelSettings, Pooling
-from idxopt.models.tokens import LimitedTokenizer, is_cut
+from idxopt.models.tokens import LimitedTokenizer, is_cut, padded, read_tokenization, text_tokens
 from idxopt.program.schema import ModelSpec
 
 _DYNAMIC = b"DynamicQuantize"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_SAMPLE = 1 << 20
 _FULL = ("bad_alloc", "Failed to allocate memory", "out of memory")
 
 
@@ -118,7 +116,9 @@ class _Encoder:
         self._identity = identity
         self._budget = settings.batch_tokens
         self._limit = longest(spec.max_tokens, folder, f"{network.place}.max_tokens")
-        self._tokenizer = LimitedTokenizer(folder.tokenizer, self._limit, pairs=spec.kind == "reranker")
+        self._tokenizer = LimitedTokenizer(
+            read_tokenization(folder.tokenizer), self._limit, pairs=spec.kind == "reranker", place=network.place
+        )
 
     @property
     def identity(self) -> ModelIdentity:
@@ -194,13 +194,7 @@ class OnnxEmbedder(_Encoder):
 
     def _tokens(self, encodings: list[Encoding]) -> list[Vectors]:
         states, _ = self._network.run(encodings, self._output)
-        found = []
-        for encoding, rows in zip(encodings, states, strict=True):
-            kept = np.flatnonzero(np.asarray(encoding.special_tokens_mask) == 0)
-            vectors = rows[kept].astype(np.float32)
-            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            found.append(vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
-        return found
+        return [unit_rows(rows[text_tokens(encoding)]) for encoding, rows in zip(encodings, states, strict=True)]
 
     def _way(self, settings: ModelSettings, folder: ModelFolder) -> Pooling:
         stages = [name for name in folder.modules if not (settings.pooling and name.startswith("Pooling"))]
@@ -239,31 +233,10 @@ class OnnxReranker(_Encoder):
         return [float(row[0]) for row in logits]
 
 
-def padded(encodings: Sequence[Encoding], pad_id: int, kind: Any) -> tuple[npt.NDArray[Any], ...]:
-    """(ids, attention mask, type ids), padded on the right to the longest."""
-    shape = (len(encodings), max((len(encoding) for encoding in encodings), default=0))
-    ids, mask, types = np.full(shape, pad_id, kind), np.zeros(shape, kind), np.zeros(shape, kind)
-    for row, encoding in enumerate(encodings):
-        length = len(encoding)
-        ids[row, :length], mask[row, :length], types[row, :length] = encoding.ids, 1, encoding.type_ids
-    return ids, mask, types
-
-
 def holds(file: Path, name: bytes) -> bool:
     """Whether a file has these bytes (an ONNX graph names its operators in plain text)."""
     with file.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         return mapped.find(name) >= 0
-
-
-def fingerprint(file: Path) -> str:
-    """16 hex digits of a file's size and of its start, middle and end: other weights, other vectors in the cache."""
-    size = file.stat().st_size
-    found = hashlib.sha256(str(size).encode())
-    with file.open("rb") as handle:
-        for start in (0, size // 2, max(0, size - _SAMPLE)):
-            handle.seek(start)
-            found.update(handle.read(_SAMPLE))
-    return found.hexdigest()[:16]
 
 
 def _execution(device: str | None, place: str) -> list[Any]:

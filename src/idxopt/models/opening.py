@@ -161,7 +161,9 @@ class Models:
                 place=f'models."{id_}"',
                 remedy="run it with the provider onnx or sentence-transformers",
             )
-        return MaxSim(cast(TokenEmbedder, embedder), self.identity(name), self.tokenizer(over))
+        prefix = self._spec(over).passage_prefix
+        maxsim = MaxSim(cast(TokenEmbedder, embedder), self.identity(name), self.tokenizer(over), passage_prefix=prefix)
+        return CheckedReranker(maxsim, place="models")
 
     def _open(self, name: str) -> Any:
         """The provider's own object, unwrapped."""

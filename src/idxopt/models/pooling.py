@@ -13,6 +13,7 @@ from idxopt.models.ports import Vectors
 from idxopt.models.settings import Pooling
 from idxopt.program.schema import ModelSpec
 
+_TINY = np.float32(np.finfo(np.float32).tiny)
 _log = logging.getLogger(__name__)
 
 
@@ -25,11 +26,14 @@ def pooled(states: npt.NDArray[Any], mask: npt.NDArray[np.bool_], way: Pooling, 
         vectors = states[np.arange(len(states)), np.maximum(lengths, 1) - 1]
     else:
         vectors = np.where(mask[..., None], states, 0).sum(axis=1, dtype=np.float32) / np.maximum(lengths, 1)[:, None]
-    vectors = vectors.astype(np.float32)
-    if normalize:
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-    return vectors
+    return unit_rows(vectors) if normalize else vectors.astype(np.float32)
+
+
+def unit_rows(vectors: npt.NDArray[Any]) -> Vectors:
+    """Each row of length 1; a row of zeros stays one."""
+    rows: Vectors = vectors.astype(np.float32)
+    lengths: Vectors = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.maximum(lengths, _TINY)
 
 
 def warn_of_prompts(spec: ModelSpec, folder: ModelFolder) -> None:

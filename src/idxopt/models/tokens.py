@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from tokenizers import Encoding
 from tokenizers import Tokenizer as Tokenization
 
@@ -18,7 +21,7 @@ class FileTokenizer:
     """The tokenizer of a file. What the file itself says of truncation and padding is not applied. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        self._tokenization = _read(file)
+        self._tokenization = read_tokenization(file)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each whole text, special tokens not counted."""
@@ -39,16 +42,16 @@ class LimitedTokenizer:
     Raises ModelError for a limit that leaves no room for text.
     """
 
-    def __init__(self, file: Path, limit: int | None, *, pairs: bool = False) -> None:
-        self._tokenization = _read(file)
-        self._whole = _read(file) if pairs else self._tokenization
+    def __init__(self, tokenization: Tokenization, limit: int | None, *, pairs: bool = False, place: str) -> None:
+        self._tokenization = tokenization
+        self._whole = Tokenization.from_str(tokenization.to_str()) if pairs else tokenization
         self._limit = limit
         if limit is None:
             return
         if limit <= self._tokenization.num_special_tokens_to_add(pairs) + int(pairs):
             raise ModelError(
                 f"{limit} tokens leave no room for text between the special tokens",
-                place=str(file),
+                place=place,
                 remedy="raise `max_tokens` of the model in the program",
             )
         self._tokenization.enable_truncation(limit, strategy="only_second" if pairs else "longest_first")
@@ -80,7 +83,23 @@ def encodable(text: str) -> str:
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
-def _read(file: Path) -> Tokenization:
+def padded(encodings: Sequence[Encoding], pad_id: int, kind: Any) -> tuple[npt.NDArray[Any], ...]:
+    """(ids, attention mask, type ids), padded on the right to the longest."""
+    shape = (len(encodings), max((len(encoding) for encoding in encodings), default=0))
+    ids, mask, types = np.full(shape, pad_id, kind), np.zeros(shape, kind), np.zeros(shape, kind)
+    for row, encoding in enumerate(encodings):
+        length = len(encoding)
+        ids[row, :length], mask[row, :length], types[row, :length] = encoding.ids, 1, encoding.type_ids
+    return ids, mask, types
+
+
+def text_tokens(encoding: Encoding) -> npt.NDArray[np.intp]:
+    """Positions of the tokens that are text, not special."""
+    return np.flatnonzero(np.asarray(encoding.special_tokens_mask) == 0)
+
+
+def read_tokenization(file: Path) -> Tokenization:
+    """A tokenizer.json, without the truncation and padding that it may ask for. Raises ModelError."""
     try:
         tokenization = Tokenization.from_file(str(file))
     except Exception as error:  # the library raises plain Exception
