@@ -110,14 +110,17 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
     from idxopt.builds.clock import SystemClock, timestamp
     from idxopt.config.load import cache_dir
+    from idxopt.config.models import open_models
     from idxopt.deploy.apply import apply_plan
     from idxopt.deploy.options import ApplyOptions
     from idxopt.operators.heap import map_large_blocks
+    from idxopt.program.validate import program_from
 
     map_large_blocks()
     profile = work.profile
     started, others = timestamp(SystemClock()), set[str]()
-    with stoppable(work.settings) as progress:
+    program = program_from(plan.intent.program, "the plan's program")
+    with stoppable(work.settings) as progress, open_models(program, work.config) as models:
         options = ApplyOptions(
             cache=cache_dir(),
             lock=lock_settings(work, allowed.lock_timeout),
@@ -130,6 +133,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             discard_writes=allowed.discard_writes,
             quality=allowed.quality,
             on_wait=waiting(work, progress, others),
+            models=models,
         )
         try:
             return apply_plan(work.engine, plan, options, source=source, progress=progress)

@@ -22,6 +22,7 @@ from idxopt.deploy import aliases
 from idxopt.deploy.aliases import AliasKey
 from idxopt.deploy.collect import collect, find_garbage
 from idxopt.deploy.commit import present_in_namespace, switch
+from idxopt.deploy.embedding import check_plan
 from idxopt.deploy.gates import QualityReport, effective_gate, quality_gate, refuse
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.loading import Loaded, Loader, new_manifest
@@ -53,8 +54,8 @@ def apply_plan(
     """Does what the plan shows, or refuses before its first write.
 
     `source` is needed when the plan builds an index. Raises StalePlanError (something that the plan names moved),
-    LockedError, GateRefused (the old build still serves), and engine errors; running it again goes on where it
-    stopped.
+    LockedError, GateRefused (the old build still serves), ModelError and engine errors; running it again goes on where
+    it stopped.
     """
     started = time.monotonic()
     if plan.empty:
@@ -65,6 +66,7 @@ def apply_plan(
             place=plan.name,
             remedy="give --source PLACE, or set `source` in the cluster's profile",
         )
+    check_plan(plan, options, engine.capabilities())
     operation = "rollback" if plan.target else "apply"
     with Lock(engine, plan.name, operation, settings=options.lock, on_wait=options.on_wait) as lock:
         applied = _Run(engine, plan, options, source, progress or Quiet(), lock).run()

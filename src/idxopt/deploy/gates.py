@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from idxopt.builds.resolver import LiveBuild
 from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.deploy.drift import index_drift
+from idxopt.deploy.embedding import embedded, vectors_agree
 from idxopt.deploy.options import QualityGate
 from idxopt.engines.port import Reader
 from idxopt.errors import GateRefused
 from idxopt.evaluation.comparison import Evaluation, answer_queries, evaluate_run, non_inferior
 from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric
 from idxopt.hashing import content_digest
+from idxopt.models.opening import Models
 from idxopt.operators.interpreter import Interpreter
-from idxopt.operators.row import Document
+from idxopt.operators.row import Document, StoredRow, row_digest
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.tables import Tables
 from idxopt.program.schema import Program
@@ -58,25 +60,37 @@ def effective_gate(reader: Reader, compiled: Compiled, built: Sequence[str]) -> 
     return reasons
 
 
+@dataclass(frozen=True, slots=True)
+class Remaking:
+    """What rows are made anew with: the program, its frozen tables, and its models."""
+
+    program: Program
+    tables: Tables
+    steps: StepModels = NO_MODELS
+    models: Models | None = None
+
+    def rows(self, view: CompiledView, documents: Sequence[Document]) -> dict[str, StoredRow]:
+        """The rows of a view by id, with their vectors."""
+        interpreter = Interpreter(self.program, view.view, self.tables, models=self.steps)
+        made = (row for document in documents for row in interpreter.stored(document))
+        return {row.id: row for row in embedded(made, view.dense, self.models)}
+
+
 def sample_gate(
-    reader: Reader,
-    program: Program,
-    tables: Tables,
-    views: Mapping[str, CompiledView],
-    sample: Sequence[Document],
-    models: StepModels = NO_MODELS,
+    reader: Reader, remaking: Remaking, views: Mapping[str, CompiledView], sample: Sequence[Document]
 ) -> list[str]:
-    """Sampled documents, transformed anew, must equal what is stored, and what the view's ingest pipeline makes of
-    them.
+    """Sampled documents, transformed and embedded anew, must equal what is stored, and what the view's ingest pipeline
+    makes of them. Vectors are compared by their cosine.
     """
     reasons = []
-    for view, compiled in views.items():
-        interpreter = Interpreter(program, view, tables, models=models)
-        rows = {row.id: row for document in sample for row in interpreter.stored(document)}
+    for compiled in views.values():
+        rows = remaking.rows(compiled, sample)
         stored = reader.get_documents(compiled.index, list(rows))
         for id, row in rows.items():
-            if id not in stored or content_digest(stored[id].source) != content_digest(dict(row.body)):
+            if id not in stored or row_digest(stored[id].source) != row_digest(row.body):
                 reasons.append(f"{compiled.index}: row {id} is not stored as the program makes it")
+            elif not vectors_agree(stored[id].source, row.body):
+                reasons.append(f"{compiled.index}: row {id} is not stored with the vector that the model gives")
         if compiled.pipeline is not None and not compiled.lost_on_write:
             reasons += _pipeline(reader, compiled, sample, {row.doc_id: row.body for row in rows.values()})
     return reasons

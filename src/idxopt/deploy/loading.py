@@ -18,7 +18,8 @@ from idxopt.builds.lock import Lock
 from idxopt.builds.manifest import Manifest, SourceSnapshot, TablesRecord, ViewBuild, sealed
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.compiler.lowered import CompiledView
-from idxopt.deploy.gates import QualityReport, sample_gate
+from idxopt.deploy.embedding import embedded
+from idxopt.deploy.gates import QualityReport, Remaking, sample_gate
 from idxopt.deploy.generation import Writing
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
@@ -116,7 +117,8 @@ class Loader:
         sample = list(islice((one for one in snapshot.documents() if one.id not in refused), SAMPLE))
         served = {view: self._lowered.compiled.views[view] for view in views}
         reasons += self._rejections(snapshot)
-        reasons += sample_gate(self._engine, self._lowered.program, tables, served, sample, self._writing.steps)
+        made = Remaking(self._lowered.program, tables, self._writing.steps, self._options.models)
+        reasons += sample_gate(self._engine, made, served, sample)
         return Loaded(built, _record(snapshot), record, ledger, tuple(reasons), generated)
 
     def _rejections(self, snapshot: Snapshot) -> list[str]:
@@ -132,15 +134,16 @@ class Loader:
         self._lock.check()
         state = self._created(view, snapshot, tables, journal)
         about = LoadedFrom(view.index, state.uuid, snapshot.digest, tables.digest)
-        self._progress.stage(f"load {view.view}")
+        if view.dense is None:
+            self._progress.stage(f"load {view.view}")
         report = physical.load(
             self._engine,
             state,
-            self._rows(view, snapshot, tables),
+            self._with_vectors(view, snapshot, self._rows(view, snapshot, tables)),
             journal,
             about,
             workers=self._options.workers,
-            on_progress=lambda done: self._progress.advance(f"load {view.view}", done, 0),
+            on_progress=None if view.dense else lambda done: self._progress.advance(f"load {view.view}", done, 0),
         )
         reasons = [f"{view.index}: row {failure.id} was not stored: {failure.reason}" for failure in report.failed]
         self._lock.check()
@@ -148,7 +151,7 @@ class Loader:
         self._engine.refresh(view.index)
         self._engine.update_settings(view.index, view.served_settings)
         self._engine.wait_started(view.index, START_TIMEOUT_S)
-        return state, reasons + physical.verify(self._engine, view.index, journal)
+        return state, reasons + physical.verify(self._engine, view.index, journal, vectors=view.dense is not None)
 
     def _created(self, view: CompiledView, snapshot: Snapshot, tables: Tables, journal: Journal) -> IndexState:
         """A fresh index, or the unfinished one of a run that was killed while loading the very same documents."""
@@ -175,6 +178,18 @@ class Loader:
         for _, rows in made:
             self._lock.check()  # a run that was stopped and superseded must not write on
             yield from rows.get(view.view, ())
+
+    def _with_vectors(self, view: CompiledView, snapshot: Snapshot, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
+        """Embedded as they come; the engine loads each batch meanwhile, so embedding is the progress to show."""
+        if view.dense is None:
+            yield from rows
+            return
+        stage, total = f"embed {view.view}", 0 if view.many_rows else snapshot.count
+        self._progress.stage(stage)
+        yield from embedded(
+            rows, view.dense, self._options.models, lambda done: self._progress.advance(stage, done, total)
+        )
+        self._progress.stage(f"load {view.view}")
 
     def _tables(self, snapshot: Snapshot, views: Sequence[str]) -> tuple[Tables, TablesRecord | None]:
         """The frozen tables, or new ones: where there are none, or where they are lost and every view is made anew."""

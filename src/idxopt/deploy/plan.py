@@ -14,6 +14,7 @@ from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.drift import drift_of
+from idxopt.deploy.embedding import refuse_without_knn
 from idxopt.deploy.intent import Intent, Plan
 from idxopt.deploy.lowering import Lowered, lower_intent, lowered_with, target_of
 from idxopt.deploy.observed import Observed, fingerprint
@@ -45,6 +46,7 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
     """The plan for an intent. Raises BuildError where something that is not ours stands in the way."""
     lowered = lower_intent(observed, intent)
     program, compiled, live = lowered.program, lowered.compiled, observed.live
+    refuse_without_knn(observed.capabilities, program, observed.name)
     _check_only(intent, program)
     draft = Draft()
     _public_name(observed, intent, draft)

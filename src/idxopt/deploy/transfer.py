@@ -123,5 +123,6 @@ class Transfer:
             tables=tables,
             indices={view: (built.index, built.uuid) for view, built in target.views.items()},
             models=writing.steps,
+            embedders=self._options.models,
             prepare=prepare,
         )

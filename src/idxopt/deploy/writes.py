@@ -12,9 +12,12 @@ from typing import Any
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.builds.switches import SwitchRecord, get_ledger, put_ledger, read_switch, write_switch
+from idxopt.compiler.dense import dense_text
+from idxopt.deploy.embedding import embedded
 from idxopt.deploy.ledger import NO_WRITES, Ledger, WriteReader, Writes, count_writes, id_hash
 from idxopt.engines.port import Engine, LoadRow, Reader
 from idxopt.errors import BuildError
+from idxopt.models.opening import Models
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
 from idxopt.operators.step_models import NO_MODELS, StepModels
@@ -27,7 +30,8 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class CarryTarget:
-    """The build that the writes go to: its program, its frozen tables, and (index, uuid) by view.
+    """The build that the writes go to: its program and frozen tables, (index, uuid) by view, what steps know of models,
+    and the models that embed rows.
 
     `prepare` sees the documents before their rows are made (it has their texts generated).
     """
@@ -36,6 +40,7 @@ class CarryTarget:
     tables: Tables
     indices: Mapping[str, tuple[str, str]]
     models: StepModels = NO_MODELS
+    embedders: Models | None = None
     prepare: Callable[[Sequence[Document]], object] = len
 
 
@@ -119,7 +124,9 @@ def _replace(engine: Engine, target: CarryTarget, documents: Sequence[Document])
     ids = [document.id for document in documents]
     for view, (index, uuid) in target.indices.items():
         interpreter = Interpreter(target.program, view, target.tables, models=target.models)
-        rows = [LoadRow(row.id, row.body) for document in documents for row in interpreter.stored(document)]
+        made = (row for document in documents for row in interpreter.stored(document))
+        dense = dense_text(target.program, view)
+        rows = [LoadRow(row.id, row.body) for row in embedded(made, dense, target.embedders)]
         kept = {row.id for row in rows}
         old = [] if view == target.program.primary else [id for id in _rows_of(engine, index, ids) if id not in kept]
         _checked(engine, index, uuid, rows, old)
