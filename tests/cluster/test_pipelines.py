@@ -5,7 +5,7 @@ Equal means equal as parsed JSON: same keys, strings by code point, numbers as d
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from idxopt.hashing import content_digest
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.registry import FORMS, form_name
 from idxopt.operators.row import Document
-from idxopt.operators.tables import EMPTY_TABLES
+from idxopt.operators.tables import build_tables
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
 
@@ -43,6 +43,11 @@ ON_COPIES: dict[str, dict[str, Any]] = {
 ADDED: list[dict[str, Any]] = [
     {"op": "enrich", "with": "lead", "into": "sentences", "sentences": 3},
     {"op": "enrich", "with": "lead", "into": "words", "words": 25},
+    {"op": "enrich", "with": "prime_terms", "into": "terms"},
+    {"op": "enrich", "with": "prime_terms", "into": "literal", "stopwords": "none", "top": 20, "alpha": 0.9},
+    {"op": "enrich", "with": "prime_terms", "into": "bounded", "top": 20, "max_idf_terms": 50},
+    {"op": "enrich", "with": "heading_tree", "into": "tree"},
+    {"op": "enrich", "with": "heading_tree", "into": "deep", "depth": 3},
     {"op": "reorganize", "to": "promote", "field": "title", "into": "name"},
     {"op": "reorganize", "to": "rename", "field": "title", "into": "heading"},
     {"op": "discard", "span": {"fields": ["extra"]}},
@@ -56,7 +61,7 @@ def all_steps() -> list[dict[str, Any]]:
         for name, spec in ON_COPIES.items()
         for step in ({"op": "reorganize", "to": "promote", "field": "body", "into": name}, {**spec, "field": name})
     ]
-    return [*ADDED[:3], *copies, *ADDED[3:]]
+    return [*ADDED[:-2], *copies, *ADDED[-2:]]
 
 
 # Steps that build on each other, in place.
@@ -71,11 +76,11 @@ CHAIN: list[dict[str, Any]] = [
 ]
 
 
-def program(steps: Sequence[dict[str, Any]]) -> Program:
+def program(steps: Sequence[dict[str, Any]], markup: str = "markdown") -> Program:
     value = {
         "schema": "idxopt/1",
         "name": "pipes",
-        "source": {"fields": {"title": "title", "body": "text", "extra": "meta.extra"}},
+        "source": {"markup": markup, "fields": {"title": "title", "body": "text", "extra": "meta.extra"}},
         "views": {"content": {"steps": list(steps)}, "search": {"lexical": {"fields": {"body": {}}}}},
     }
     return program_from(value, "test")
@@ -84,11 +89,18 @@ def program(steps: Sequence[dict[str, Any]]) -> Program:
 class Both:
     """The two ways from a source document to a stored one."""
 
-    def __init__(self, engine: OpenSearchEngine, steps: Sequence[dict[str, Any]]) -> None:
-        made = program(steps)
+    def __init__(
+        self,
+        engine: OpenSearchEngine,
+        steps: Sequence[dict[str, Any]],
+        corpus: Iterable[Document] = (),
+        markup: str = "markdown",
+    ) -> None:
+        made = program(steps, markup)
+        tables = build_tables(made, corpus)
         self.engine = engine
-        self.compiled: CompiledView = lower(made, TARGET, {}).views["content"]
-        self.interpreter = Interpreter(made, "content", EMPTY_TABLES)
+        self.compiled: CompiledView = lower(made, TARGET, {}, tables).views["content"]
+        self.interpreter = Interpreter(made, "content", tables)
         assert self.compiled.lost_on_write == ()
 
     def client(self, document: Document) -> Any:
@@ -128,8 +140,20 @@ def engine(request: pytest.FixtureRequest) -> Iterator[OpenSearchEngine]:
 
 
 @pytest.fixture(scope="module")
-def separate(engine: OpenSearchEngine) -> Both:
-    return Both(engine, all_steps())
+def some(shared: Path) -> list[Document]:
+    """Documents whose terms are in the tables: a part of the collections, so that others have unknown terms."""
+    return [*islice(collection(shared, "awsdocs_small"), 300), *islice(collection(shared, "medquad_pages"), 300)]
+
+
+@pytest.fixture(scope="module")
+def separate(engine: OpenSearchEngine, some: list[Document]) -> Both:
+    return Both(engine, all_steps(), some)
+
+
+@pytest.fixture(scope="module")
+def plain(engine: OpenSearchEngine, some: list[Document]) -> Both:
+    """The same where the markup is plain text."""
+    return Both(engine, all_steps(), some, "text")
 
 
 @pytest.fixture(scope="module")

@@ -96,8 +96,9 @@ class CompiledView:
     (hidden, `refresh_interval: -1`, no replicas) and mappings with `_meta.idxopt` (owner, index, view_hash, name, view,
     lowering). `served_settings` are set after the load (refresh interval, replicas, default pipeline; flat names).
     `pipeline` is None outside the primary view and where the engine has none; without steps it still writes
-    `idxopt.doc_id`. `lost_on_write`: program fields that a document written through the alias will lack until the next
-    build (empty: none).
+    `idxopt.doc_id`. `pipeline_tables`: it carries frozen corpus tables (a placeholder where they are not known).
+    `lost_on_write`: program fields that a document written through the alias will lack until the next build (empty:
+    none).
     """
 
     view: str
@@ -113,6 +114,7 @@ class CompiledView:
     many_rows: bool
     lost_on_write: tuple[str, ...]
     dense: DenseText | None = None
+    pipeline_tables: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from idxopt.compiler.fields import VECTOR
 from idxopt.compiler.lowered import Place, Placement
 from idxopt.operators.registry import form_name, where
 from idxopt.program.effects import ViewFields, reads_tables, step_effect, view_fields
-from idxopt.program.schema import Program
-from idxopt.program.steps import Step
+from idxopt.program.schema import Markup, Program
+from idxopt.program.steps import HeadingTree, PrimeTerms, Step
 
 _IN_PIPELINE = "runs on the client when the build is loaded and in the ingest pipeline for later writes"
 
@@ -38,7 +38,7 @@ def place_steps(program: Program, view_name: str, *, pipelines: bool) -> ViewPla
     placements: list[Placement] = []
     pipelined: list[Step] = []
     for number, step in enumerate(view.steps):
-        place, why = _place(step, on_server, obstacle)
+        place, why = _place(step, program.source.markup, on_server, obstacle)
         placements.append(Placement(number, form_name(step), place, why))
         effect = step_effect(step)
         on_server -= effect.removes
@@ -67,7 +67,7 @@ def _no_pipeline(program: Program, view_name: str, fields: ViewFields, *, pipeli
     return None
 
 
-def _place(step: Step, on_server: set[str], obstacle: str | None) -> tuple[Place, str]:
+def _place(step: Step, markup: Markup, on_server: set[str], obstacle: str | None) -> tuple[Place, str]:
     able = where(step)
     if able == "query":
         return "query", "weights are applied when searching: a change needs no new index"
@@ -79,6 +79,8 @@ def _place(step: Step, on_server: set[str], obstacle: str | None) -> tuple[Place
         return "client", "has no equal on the server"
     if obstacle is not None:
         return "client", obstacle
+    if isinstance(step, PrimeTerms | HeadingTree) and markup not in ("markdown", "text"):
+        return "client", f"a pipeline reads Markdown and plain text only, and the markup is {markup}"
     missing = sorted(step_effect(step).reads - on_server)
     if missing:
         return "client", f"reads {', '.join(missing)}, made by a step that runs on the client only"

@@ -85,8 +85,8 @@ def _enriches() -> tuple[Form, ...]:
     )
     model = "text, a generator"
     return (
-        Form("enrich prime_terms", "client", "heavy", "marked-up text", "list of terms", prime, needs_corpus=True),
-        Form("enrich heading_tree", "client", "heavy", "marked-up text", "text; sections in `{into}_sections`", tree),
+        Form("enrich prime_terms", "both", "heavy", "marked-up text", "list of terms", prime, 2, needs_corpus=True),
+        Form("enrich heading_tree", "both", "heavy", "marked-up text", "text; sections in `{into}_sections`", tree, 2),
         Form(
             "enrich keywords",
             "client",
@@ -94,6 +94,7 @@ def _enriches() -> tuple[Form, ...]:
             "marked-up text",
             "list of words",
             (*top, "generator"),
+            2,
             needs_corpus=True,
         ),
         Form("enrich acronyms", "client", "light", "text", "list of `Elastic Block Store (EBS)`", into),

@@ -7,8 +7,12 @@ import pytest
 
 from idxopt.compiler.lower import lower
 from idxopt.compiler.lowered import CompiledView, Target
-from idxopt.compiler.pipelines import script_source, script_steps
+from idxopt.compiler.pipeline_tables import without_terms
+from idxopt.compiler.pipelines import _CALLS, script_source, script_steps
+from idxopt.operators.counting import Stream, TablesNeeded
+from idxopt.operators.frequencies import DocumentFrequencies
 from idxopt.operators.registry import FORMS
+from idxopt.operators.tables import Tables
 from idxopt.program.steps import Slice
 from idxopt.program.validate import program_from
 
@@ -16,21 +20,29 @@ SERVER = Target(engine="opensearch", bm25_factor=True, pipelines=True)
 EMBEDDED = Target(engine="embedded", bm25_factor=False, pipelines=False)
 
 
-def compiled(steps: list[dict[str, Any]], target: Target = SERVER, view: str = "content") -> CompiledView:
+def compiled(
+    steps: list[dict[str, Any]],
+    target: Target = SERVER,
+    view: str = "content",
+    markup: str = "text",
+    tables: Tables | None = None,
+) -> CompiledView:
     views: dict[str, Any] = {"content": {}, "searched": {"lexical": {"fields": {"title": {}}}}}
     views[view]["steps"] = steps
     value = {
         "schema": "idxopt/1",
         "name": "docs",
-        "source": {"fields": {"title": "meta.title", "body": "text"}},
+        "source": {"markup": markup, "fields": {"title": "meta.title", "body": "text"}},
         "views": views,
     }
-    return lower(program_from(value, "test"), target, {}).views[view]
+    return lower(program_from(value, "test"), target, {}, tables).views[view]
 
 
 LOWER = {"op": "normalize", "scheme": "lowercase"}
 NFKC = {"op": "normalize", "scheme": "nfkc"}
 LEAD = {"op": "enrich", "with": "lead", "into": "opening", "words": 9}
+TERMS = {"op": "enrich", "with": "prime_terms", "into": "terms"}
+TREE = {"op": "enrich", "with": "heading_tree", "into": "tree"}
 
 
 def places(view: CompiledView) -> list[str]:
@@ -40,6 +52,11 @@ def places(view: CompiledView) -> list[str]:
 def params(view: CompiledView) -> Any:
     assert view.pipeline is not None
     return view.pipeline["processors"][0]["script"]["params"]
+
+
+def source(view: CompiledView) -> str:
+    assert view.pipeline is not None
+    return str(view.pipeline["processors"][0]["script"]["source"])
 
 
 def test_a_chain_of_steps_of_both_places_is_in_the_pipeline() -> None:
@@ -135,13 +152,74 @@ def test_every_kind_of_step_that_the_pipeline_sends_is_known_to_the_script() -> 
         {"op": "reorganize", "to": "rename", "field": "title", "into": "name"},
         {"op": "discard", "span": {"phrases": ["x"]}},
         {"op": "discard", "span": {"fields": ["copy"]}},
+        TERMS,
+        TREE,
     ]
     view = compiled(steps)
     assert {placement.operator for placement in view.placements} == {
         name for name, form in FORMS.items() if form.place == "both"
     }
     for step in params(view)["steps"]:
-        assert f"kind == '{step['kind']}'" in script_source()
+        assert f"kind == '{step['kind']}'" in source(view)
+
+
+def test_the_script_holds_only_what_its_steps_need() -> None:
+    empty, lead = source(compiled([])), source(compiled([LEAD]))
+    assert "valueAt(ctx" in empty
+    assert "firstWords" not in empty
+    assert "firstWords" in lead
+    assert "markdownPage" not in lead
+
+
+@pytest.mark.parametrize("markup", ["html", "rest", "asciidoc"])
+def test_prime_steps_of_other_markups_stay_on_the_client(markup: str) -> None:
+    view = compiled([TERMS, TREE, LEAD], markup=markup)
+    assert places(view) == ["client", "client", "both"]
+    assert view.placements[0].why == f"a pipeline reads Markdown and plain text only, and the markup is {markup}"
+    assert view.lost_on_write == ("terms", "tree", "tree_sections")
+    assert not view.pipeline_tables
+
+
+@pytest.mark.parametrize("markup", ["text", "markdown"])
+def test_the_pipeline_carries_the_frozen_table(markup: str) -> None:
+    counts = {"aa": 3, "bb": 1, "cc": 1}
+    frequencies: dict[tuple[Stream, str], DocumentFrequencies] = {("prime", "body"): DocumentFrequencies(4, counts)}
+    made = TablesNeeded({("prime", "body"): None})
+    tables = Tables(4, made, frequencies)
+    view = compiled([TERMS, {**TERMS, "into": "few", "max_idf_terms": 1}, TREE], markup=markup, tables=tables)
+    assert view.pipeline_tables
+    assert view.lost_on_write == ()
+    assert params(view)["markdown"] is (markup == "markdown")
+    assert params(view)["tables"] == {
+        "body": {
+            "tables": tables.digest,
+            "documents": 4,
+            "absent": 0,
+            "idf": {"0": 2.609437912434, "1": 1.916290731874, "3": 1.223143551314},
+            "terms": counts,
+        },
+        "body:1": {
+            "tables": tables.digest,
+            "documents": 4,
+            "absent": 3,
+            "idf": {"3": 1.223143551314},
+            "terms": {"aa": 3},
+        },
+    }
+    shown = json.dumps(without_terms(dict(view.pipeline or {})))
+    assert '"terms": "3 terms, sha256' in shown
+    assert '"aa"' not in shown
+    assert tables.digest in shown
+
+
+def test_without_tables_the_pipeline_says_that_they_are_to_come() -> None:
+    view = compiled([TERMS])
+    assert view.pipeline is not None
+    assert params(view)["tables"] == {"body": "the document frequencies are counted and put here by apply"}
+    assert without_terms(view.pipeline) == view.pipeline
+    plain = compiled([LEAD]).pipeline
+    assert plain is not None
+    assert without_terms(plain) == plain
 
 
 def test_a_step_without_a_form_on_the_server_is_never_sent() -> None:
@@ -151,5 +229,6 @@ def test_a_step_without_a_form_on_the_server_is_never_sent() -> None:
 
 
 def test_the_script_is_shipped_without_comments_and_below_the_engines_limit() -> None:
-    assert "//" not in script_source()
-    assert len(script_source().encode()) < 65_535
+    whole = script_source(frozenset(_CALLS))
+    assert "//" not in whole
+    assert len(whole.encode()) < 65_535

@@ -85,6 +85,8 @@ def test_the_steps_that_run_in_both_places_are_those_that_were_agreed():
         "discard fields",
         "discard phrases",
         "enrich lead",
+        "enrich prime_terms",
+        "enrich heading_tree",
     }
 
 
