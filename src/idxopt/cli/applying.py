@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,18 +18,19 @@ from idxopt.errors import EngineError, UsageError
 if TYPE_CHECKING:
     from idxopt.builds.lock import LockSettings
     from idxopt.builds.lockrecord import LockRecord
-    from idxopt.deploy.intent import Plan
+    from idxopt.deploy.intent import Plan, TextsEstimate
     from idxopt.deploy.observed import Observed
-    from idxopt.deploy.options import Applied, QualityGate
+    from idxopt.deploy.options import Applied, QualityGate, TextOptions
     from idxopt.sources.source import Source
 
 WRITES_REMEDY = "add --carry-writes or --discard-writes"
 _TELL_EVERY_S = 10.0
+_SLACK = 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What the options allow. `keep` None: the profile's."""
+    """What the options allow. `keep` None: the profile's. `budget`: money for generated texts; `yes` agrees to it."""
 
     carry_writes: bool = False
     discard_writes: bool = False
@@ -38,6 +39,8 @@ class Allowed:
     keep: int | None = None
     allow_rejected: int = 0
     quality: QualityGate | None = None
+    budget: float | None = None
+    yes: bool = False
 
 
 def check_writes(carry: bool, discard: bool) -> None:
@@ -134,6 +137,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             quality=allowed.quality,
             on_wait=waiting(work, progress, others),
             models=models,
+            texts=text_options(work, plan, allowed, progress),
         )
         try:
             return apply_plan(work.engine, plan, options, source=source, progress=progress)
@@ -143,6 +147,31 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             raise Stopped(
                 stopped_by(interrupt), f"{serves}, unless `idxopt status {plan.name}` says otherwise{kept}", remedy
             ) from None
+
+
+def text_options(work: Session, plan: Plan, allowed: Allowed, progress: ConsoleProgress) -> TextOptions:
+    """Consent: `--yes`, or a plan that was confirmed and showed at least as much (it samples; a quarter more is let
+    pass), or a yes at the terminal. Raises UsageError where nobody can be asked.
+    """
+    from idxopt.cli.render.plans import texts_lines
+    from idxopt.deploy.options import TextOptions
+
+    shown = {one.model: one for one in plan.estimate.generated} if plan.estimate is not None else {}
+
+    def consent(estimates: Sequence[TextsEstimate]) -> None:
+        progress.close()
+        for line in texts_lines(estimates):
+            say(work.settings, line)
+        if not allowed.yes and not all(_covered(one, shown.get(one.model)) for one in estimates):
+            confirm(work.settings, "Generate these texts?", "yes", remedy="add --yes")
+
+    settings = [work.config.models.get(spec.get("id", "")) for spec in plan.intent.program.get("models", {}).values()]
+    concurrency = max((one.concurrency for one in settings if one is not None), default=TextOptions().concurrency)
+    return TextOptions(budget=allowed.budget, concurrency=concurrency, consent=consent)
+
+
+def _covered(found: TextsEstimate, shown: TextsEstimate | None) -> bool:
+    return shown is not None and found.money <= shown.money * _SLACK and found.tokens_in <= shown.tokens_in * _SLACK
 
 
 def left_behind(work: Session, name: str, started: str, others: Collection[str]) -> tuple[str, str]:

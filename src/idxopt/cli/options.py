@@ -100,6 +100,17 @@ LockTimeout: TypeAlias = Annotated[
     str,
     typer.Option("--lock-timeout", metavar="TIME", help="How long to wait for the lock of another run: 30, 30s, 3m."),
 ]
+Budget: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--budget",
+        metavar="MONEY",
+        min=0.0,
+        max=1_000_000.0,
+        help="Most to spend on generated texts, over all runs of this program on these documents, in the currency of the "
+        "model's prices. Default: no limit.",
+    ),
+]
 Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
 Queries: TypeAlias = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Queries: BEIR, TREC or a table.")

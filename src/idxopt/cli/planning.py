@@ -41,7 +41,9 @@ class Planned:
 
 def plan_program(work: Session, wanted: Wanted) -> Planned:
     """Plans a program against the session's engine. Reads only."""
-    from idxopt.deploy.estimate import with_estimate
+    from idxopt.config.load import cache_dir
+    from idxopt.config.models import open_models
+    from idxopt.deploy.estimate import Known, with_estimate
     from idxopt.deploy.intent import Intent, Layout
     from idxopt.deploy.observed import observe
     from idxopt.deploy.plan import make_plan
@@ -63,8 +65,8 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     )
     plan = make_plan(observed, intent, cluster=work.cluster)
     if source is not None:
-        with patient(work.settings, "sampling documents"):
-            plan = with_estimate(plan, program, source)
+        with patient(work.settings, "sampling documents"), open_models(program, work.config) as models:
+            plan = with_estimate(plan, program, source, Known(models, cache_dir()))
         plan = plan.model_copy(update={"lag": data_lag(observed.live, source), "source": source.place})
     return Planned(plan, observed, source)
 

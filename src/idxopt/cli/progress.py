@@ -57,6 +57,7 @@ class ConsoleProgress:
     def close(self) -> None:
         if self._bars is not None:
             self._bars.stop()
+            self._bars = None
 
     def _update(self, what: str, done: int, total: int) -> None:
         if not self._shown or time.monotonic() - self._started < PATIENCE_S:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import orjson
 
+from idxopt.deploy.generation import Counting, models_at
 from idxopt.deploy.intent import Estimate, Plan
-from idxopt.errors import SourceError
+from idxopt.errors import ConfigError, SourceError
+from idxopt.models.opening import Models
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
+from idxopt.operators.step_models import StepModels
 from idxopt.operators.tables import build_tables
+from idxopt.operators.texts import NotGenerated
 from idxopt.program.schema import Program
 from idxopt.sources.rejects import Rejects
 from idxopt.sources.source import Source
@@ -24,14 +29,28 @@ INDEX_FACTOR = 0.6
 """Index bytes a byte of stored rows: .60 on awsdocs_small and .56 on scifact (2.19.1, one shard)."""
 
 
-def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
+@dataclass(slots=True)
+class Known:
+    """What an estimate may know of the program's models, and where generated texts are. `problems`: why texts of some
+    generators cannot be counted.
+    """
+
+    models: Models | None = None
+    cache: Path | None = None
+    problems: list[str] = field(default_factory=list)
+
+    def steps(self, program: Program) -> StepModels:
+        return models_at(program, self.models, self.cache) if self.cache is not None else StepModels()
+
+
+def with_estimate(plan: Plan, program: Program, source: Source, known: Known | None = None) -> Plan:
     """The plan with what its builds will cost; unchanged when it builds nothing."""
     views = [step.view for step in plan.builds]
     if not views:
         return plan
-    rejects = Rejects()
-    made = estimate(program, views, source, plan.intent.layout.shards, rejects)
-    notes = plan.notes
+    rejects, known = Rejects(), known or Known()
+    made = estimate(program, views, source, plan.intent.layout.shards, rejects, known)
+    notes = plan.notes + tuple(f"! {problem}" for problem in known.problems)
     if rejects.count:
         first = rejects.first[0]
         notes += (
@@ -43,16 +62,20 @@ def with_estimate(plan: Plan, program: Program, source: Source) -> Plan:
     return plan.model_copy(update={"estimate": made, "source": source.place, "notes": notes})
 
 
-def estimate(program: Program, views: Sequence[str], source: Source, shards: int, rejects: Rejects) -> Estimate:
+def estimate(
+    program: Program, views: Sequence[str], source: Source, shards: int, rejects: Rejects, known: Known
+) -> Estimate:
     """Transforms the first documents of the source and scales up by documents, or bytes where their number is unknown.
 
-    `rejects` gets those that cannot be indexed. Raises SourceError where none of them can.
+    `rejects` gets those that cannot be indexed. A document whose texts are still to be generated counts as one row of
+    its own size. Raises SourceError where none of them can be read.
     """
     sample = source.sample(SAMPLED, rejects)
     if not sample and rejects.count:
         raise rejects.first[0].error()
     began = time.perf_counter()
-    rows, size = _transformed(program, views, sample)
+    texts = Counting(known.models) if known.models is not None else None
+    rows, size = _transformed(program, views, sample, known, texts)
     spent = time.perf_counter() - began
     documents, exact = _documents(source, sample)
     scale = documents / len(sample) if sample else 0.0
@@ -65,20 +88,42 @@ def estimate(program: Program, views: Sequence[str], source: Source, shards: int
         bytes=round(stored * INDEX_FACTOR),
         seconds=spent * scale + stored / LOAD_BYTES_PER_SECOND,
         shards=shards * len(views),
+        generated=texts.estimates(scale) if texts is not None else (),
     )
 
 
-def _transformed(program: Program, views: Sequence[str], sample: Sequence[Document]) -> tuple[int, int]:
+def _transformed(
+    program: Program, views: Sequence[str], sample: Sequence[Document], known: Known, texts: Counting | None
+) -> tuple[int, int]:
     tables = build_tables(program, sample)
+    models = known.steps(program)
     rows = size = 0
     for view in views:
-        interpreter = Interpreter(program, view, tables)
+        interpreter = Interpreter(program, view, tables, models=models)
         for document in sample:
-            with contextlib.suppress(SourceError):  # apply counts and names what cannot be indexed
-                for row in interpreter.stored(document):
-                    rows += 1
-                    size += len(orjson.dumps(row.body, option=orjson.OPT_NON_STR_KEYS))
+            try:
+                bodies = [row.body for row in interpreter.stored(document)]
+            except SourceError:  # apply counts and names what cannot be indexed
+                continue
+            except NotGenerated as missing:
+                _count(missing, models, program, known, texts)
+                bodies = [document.source]
+            rows += len(bodies)
+            size += sum(len(orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)) for body in bodies)
     return rows, size
+
+
+def _count(missing: NotGenerated, models: StepModels, program: Program, known: Known, texts: Counting | None) -> None:
+    if texts is None:
+        return
+    identity = models.identity(missing.generator, program.models)
+    try:
+        for request in missing.requests:
+            texts.add(request.key(identity), (missing.generator, request))
+    except ConfigError as error:
+        problem = f"texts of the generator {missing.generator} are needed, and cannot be estimated: {error.message}"
+        if problem not in known.problems:
+            known.problems.append(problem)
 
 
 def _documents(source: Source, sample: Sequence[Document]) -> tuple[int, bool]:

@@ -126,7 +126,13 @@ class Counting:
         generator = self._models.generator(name)
         tokens_in, tokens_out = bound(generator, prompt(request, generator.count_tokens))
         before = self._sums.get(name) or TextsEstimate(
-            model=name, id=generator.identity.id, texts=0, tokens_in=0, tokens_out=0, money=0.0
+            model=name,
+            id=generator.identity.id,
+            texts=0,
+            tokens_in=0,
+            tokens_out=0,
+            money=0.0,
+            currency=self._models.currency(name),
         )
         self._sums[name] = before.model_copy(
             update={

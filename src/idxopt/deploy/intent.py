@@ -47,6 +47,7 @@ class TextsEstimate(Data):
     tokens_in: int
     tokens_out: int
     money: float
+    currency: str = ""
 
 
 class Estimate(Data):

@@ -21,6 +21,7 @@ from idxopt.deploy.observed import Observed, fingerprint
 from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, Step, Switch
 from idxopt.deploy.templates import template_priority, wanted_template
 from idxopt.errors import BuildError, UsageError
+from idxopt.program.advice import warnings
 from idxopt.program.canonical import canonical, program_hash
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
@@ -66,6 +67,8 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
     else:
         _plan_switch(observed, lowered, intent, draft)
     rebuilt = frozenset(step.view for step in draft.steps if isinstance(step, BuildIndex))
+    if draft.steps:
+        draft.notes.extend(f"! {warning}" for warning in warnings(program))
     return Plan(
         name=observed.name,
         cluster=cluster,

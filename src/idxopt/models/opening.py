@@ -96,6 +96,11 @@ class Models:
             return self.generator(name).identity
         return identity_of(name, self._specs, self._settings)
 
+    def currency(self, name: str) -> str:
+        """What the prices of a model are in; empty for one without settings."""
+        settings = self._settings.get(self._spec(name).id)
+        return settings.currency if settings is not None else ""
+
     def close(self) -> None:
         """Closes what was opened; what was given stays open, it is its owner's."""
         with self._lock:

@@ -42,6 +42,7 @@ def apply(
     ] = 0,
     message: options.Message = "",
     lock_timeout: options.LockTimeout = "0",
+    budget: options.Budget = None,
     yes: options.Yes = False,
     auto_approve: options.AutoApprove = False,
     confirm_name: options.Confirm = None,
@@ -81,7 +82,17 @@ def apply(
     check_writes(carry_writes, discard_writes)
     parse_seconds(lock_timeout, "--lock-timeout")
     quality = _quality(queries, qrels, require, metric, margin, accept_undecided)
-    allowed = Allowed(carry_writes, discard_writes, lock_timeout, message, keep, allow_rejected, quality)
+    allowed = Allowed(
+        carry_writes,
+        discard_writes,
+        lock_timeout,
+        message,
+        keep,
+        allow_rejected,
+        quality,
+        budget,
+        yes=yes or auto_approve,
+    )
     if is_plan_file(program):
         _refuse_planning(source, view, rebuild, take_over)
         return _apply_saved(settings, program, allowed, dry_run=dry_run, full=full)

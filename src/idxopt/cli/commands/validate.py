@@ -14,6 +14,7 @@ def validate(settings: Settings, program: options.Program) -> ExitCode:
 
     Example: idxopt validate program.json
     """
+    from idxopt.program.advice import warnings
     from idxopt.program.canonical import canonical, program_hash
     from idxopt.program.reserved import unsupported
     from idxopt.program.validate import load_program
@@ -27,6 +28,7 @@ def validate(settings: Settings, program: options.Program) -> ExitCode:
                 "name": valid.name,
                 "hash": program_hash(valid),
                 "not_in_this_version": later,
+                "warnings": warnings(valid),
                 "program": canonical(valid),
             }
         )
@@ -36,4 +38,6 @@ def validate(settings: Settings, program: options.Program) -> ExitCode:
     write(f"hash {program_hash(valid)}")
     for item in later:
         write(f"! {item['path']}: {item['what']}: not in this version, so it cannot be applied yet")
+    for warning in warnings(valid):
+        write(f"! {warning}")
     return ExitCode.OK

@@ -17,6 +17,13 @@ def applied_lines(applied: Applied, name: str) -> Iterator[str]:
     """A few lines; the last says what serves now."""
     for view, rows in applied.rows.items():
         yield f"built {view}: {counted(rows, 'row')}"
+    made = applied.generated
+    if made.texts:
+        failed = f", {made.failed} of them without a usable answer (the text stays as it was)" if made.failed else ""
+        yield (
+            f"generated {counted(made.texts, 'text')}{failed}: {made.tokens_in:,} tokens in, {made.tokens_out:,} out, "
+            f"{made.money:,.4g} spent"
+        )
     if applied.writes.total:
         yield f"writes of applications: {applied.writes}"
     for metric, value in applied.metrics.items():

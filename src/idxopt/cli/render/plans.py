@@ -11,7 +11,7 @@ from idxopt.cli.units import bytes_text, counted, seconds_text, shortened
 if TYPE_CHECKING:
     from idxopt.compiler.lowered import Placement
     from idxopt.deploy.changes import Change, ProgramChange
-    from idxopt.deploy.intent import Plan
+    from idxopt.deploy.intent import Plan, TextsEstimate
 
 VALUE_WIDTH = 60
 LEGEND = "+ build   ~ change in place or at query time   +/- rebuild beside, then switch   = reused   ! warning"
@@ -51,12 +51,24 @@ def warning_lines(plan: Plan) -> Iterator[str]:
                 f"! documents written through the alias later will lack, until the next build: view {view}: "
                 f"{', '.join(fields)}"
             )
+    if plan.estimate is not None:
+        yield from texts_lines(plan.estimate.generated, "about ")
     for lag in plan.lag:
         yield f"! {lag.what}"
     if plan.builds and plan.source is None:
         yield "! no documents were named, so there is no estimate; apply needs --source"
     if plan.intent.only and plan.builds:
         yield "! --view limits what is built; all aliases still move together, or not at all"
+
+
+def texts_lines(estimates: Sequence[TextsEstimate], about: str = "") -> Iterator[str]:
+    """What generated texts may cost, a line a generator."""
+    for one in estimates:
+        money = f", at most {about}{one.money:,.4g} {one.currency}".rstrip() if one.money else ", no price is set"
+        yield (
+            f"! {about}{counted(one.texts, 'text')} to generate by {one.model} ({one.id}): {about}{one.tokens_in:,} "
+            f"tokens in, at most {about}{one.tokens_out:,} out{money}"
+        )
 
 
 def totals(plan: Plan) -> str:
