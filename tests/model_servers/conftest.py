@@ -38,7 +38,7 @@ def embedder(server: ModelServer) -> Iterator[Callable[..., HttpEmbedder]]:
             | prefixes
             | ({"max_tokens": changes.pop("max_tokens")} if "max_tokens" in changes else {})
         )
-        found = open_http(spec, settings(server.url, **changes), secret)
+        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
         assert isinstance(found, HttpEmbedder)
         opened.append(found)
         return found
@@ -54,7 +54,7 @@ def reranker(server: ModelServer) -> Iterator[Callable[..., HttpReranker]]:
 
     def make(**changes: object) -> HttpReranker:
         spec = ModelSpec(kind="reranker", id="test/reranker", max_tokens=512)
-        found = open_http(spec, settings(server.url, **changes), secret)
+        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
         assert isinstance(found, HttpReranker)
         opened.append(found)
         return found
@@ -70,7 +70,7 @@ def generator(server: ModelServer) -> Iterator[Callable[..., HttpGenerator]]:
 
     def make(**changes: object) -> HttpGenerator:
         spec = ModelSpec(kind="generator", id="test/generator")
-        found = open_http(spec, settings(server.url, **changes), secret)
+        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
         assert isinstance(found, HttpGenerator)
         opened.append(found)
         return found

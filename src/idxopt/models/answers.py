@@ -33,7 +33,7 @@ def answered(attempt: Attempt, prompt: Prompt, *, place: str) -> Generation:
     """One answer to a prompt; where the prompt has a schema, the text is JSON that obeys it.
 
     An answer that cannot be read is asked for once more, with the reason; token counts are those of both requests.
-    Raises ModelError.
+    Raises ModelError, Unusable where the second answer is no better.
     """
     first = attempt(prompt)
     if prompt.schema is None:
@@ -44,7 +44,7 @@ def answered(attempt: Attempt, prompt: Prompt, *, place: str) -> Generation:
     second = attempt(_again(prompt, problem))
     problem = problem_of(second, prompt)
     if problem is not None:
-        raise ModelError(
+        raise Unusable(
             f"twice the answer could not be used: {problem}",
             place=place,
             remedy="name a larger model, or one whose server obeys a JSON schema",

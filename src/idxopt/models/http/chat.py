@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from idxopt.models.answers import Unbilled, Unusable, answered
+from idxopt.models.answers import Unusable, answered
 from idxopt.models.http.client import Client
+from idxopt.models.http.faults import OptionRefused
 from idxopt.models.ports import Generation, ModelIdentity, Prompt, Tokenizer
 
 MOST_TOKENS = 2**31
+_FIRST = {"max_completion_tokens": "max_tokens", "response_format": "json_schema"}
+_SECOND = {"max_completion_tokens": "max_completion_tokens", "response_format": "json_object"}
+"""What a refusal mentions, and how the request is written before and after it."""
 
 
 class HttpGenerator:
@@ -32,8 +36,7 @@ class HttpGenerator:
         self._model = model
         self._price = price
         self._tokenizer = tokenizer
-        self._limit = "max_tokens"
-        self._schema = "json_schema"
+        self._names = dict(_FIRST)
 
     @property
     def identity(self) -> ModelIdentity:
@@ -75,15 +78,11 @@ class HttpGenerator:
     def _ask(self, prompt: Prompt) -> Any:
         """Servers differ in two names; one that refuses a name is sent the other from then on."""
         while True:
+            options = [name for name, value in self._names.items() if value == _FIRST[name]]
             try:
-                return self._client.post(self._body(prompt), repeat_unanswered=False)
-            except Unbilled as refused:
-                if self._limit == "max_tokens" and "max_completion_tokens" in refused.message:
-                    self._limit = "max_completion_tokens"
-                elif self._schema == "json_schema" and "response_format" in refused.message:
-                    self._schema = "json_object"
-                else:
-                    raise
+                return self._client.post(self._body(prompt), repeat_unanswered=False, options=options)
+            except OptionRefused as refused:
+                self._names[refused.option] = _SECOND[refused.option]
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
@@ -91,11 +90,11 @@ class HttpGenerator:
             "model": self._model,
             "messages": [*messages, {"role": "user", "content": prompt.user}],
             "temperature": 0,
-            self._limit: prompt.max_tokens,
+            self._names["max_completion_tokens"]: prompt.max_tokens,
         }
         if prompt.schema is not None:
             schema = dict(prompt.schema)
-            if self._schema == "json_schema":
+            if self._names["response_format"] == "json_schema":
                 named = {"name": prompt.task, "strict": True, "schema": schema}
                 body["response_format"] = {"type": "json_schema", "json_schema": named}
             else:

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -16,7 +16,7 @@ import tenacity
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.answers import Unbilled
 from idxopt.models.http.address import endpoint_url, trust
-from idxopt.models.http.faults import Again, excerpt, late, status_failure, transport_failure
+from idxopt.models.http.faults import Again, excerpt, late, option_failure, status_failure, transport_failure
 from idxopt.models.settings import ModelSettings
 
 # Its lines name every request; they are for those who ask for them.
@@ -81,12 +81,15 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def post(self, body: Mapping[str, Any], *, repeat_unanswered: bool = True) -> Any:
-        """The JSON that the server answers.
+    def post(
+        self, body: Mapping[str, Any], *, repeat_unanswered: bool = True, options: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """The JSON object that the server answers.
 
         Repeated after 429, 500, 502, 503, 504 and lost connections; not after a lost connection of a request that was
-        sent, when `repeat_unanswered` is false (it may have been paid for). Raises ModelError, Unbilled where the
-        request certainly cost nothing.
+        sent, when `repeat_unanswered` is false (it may have been paid for). `options`: names of parts of the body that
+        not every server knows; a refusal that names one raises OptionRefused at once, whatever its status. Raises
+        ModelError, Unbilled where the request certainly cost nothing.
         """
         content = _encoded(body)
         with self._turn:
@@ -103,12 +106,12 @@ class Client:
                 ):
                     tries += 1
                     with attempt:
-                        return self._once(content, deadline, repeat_unanswered)
+                        return self._once(content, deadline, repeat_unanswered, options)
             except Again as last:
                 raise _given_up(last, tries) from None
         raise AssertionError("tenacity ended without result or error")
 
-    def _once(self, content: bytes, deadline: float, repeat_unanswered: bool) -> Any:
+    def _once(self, content: bytes, deadline: float, repeat_unanswered: bool, options: Sequence[str]) -> dict[str, Any]:
         left = max(0.001, deadline - time.monotonic())
         limits = httpx.Timeout(left, connect=min(left, CONNECT_S))
         try:
@@ -125,7 +128,8 @@ class Client:
             ) from None
         answer = _decoded(raw)
         if response.status_code != 200:
-            raise status_failure(response, excerpt(answer, raw, self._blot), self.place)
+            told = status_failure(response, excerpt(answer, raw, self._blot), self.place)
+            raise option_failure(response.status_code, raw, options, told)
         if not isinstance(answer, dict):
             said = excerpt(answer, raw, self._blot)
             raise ModelError(

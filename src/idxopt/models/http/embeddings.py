@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from idxopt.errors import ModelError
-from idxopt.models.answers import Unbilled
 from idxopt.models.checks import usable_vectors
 from idxopt.models.http.batches import batches, each
 from idxopt.models.http.client import Client
+from idxopt.models.http.faults import OptionRefused
 from idxopt.models.http.lists import in_order
 from idxopt.models.http.window import Window
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind
@@ -81,13 +81,14 @@ class HttpEmbedder:
             done += len(found)
             if on_progress is not None:
                 on_progress(done, len(sent))
-        vectors = usable_vectors(
-            rows,
-            texts=len(sent),
-            dimension=self._spec.dimension,
-            similarity=self._spec.similarity or "cosine",
-            place=self._client.place,
-        )
+        with np.errstate(over="ignore"):  # a number beyond float32 becomes infinite, and is refused as such
+            vectors = usable_vectors(
+                rows,
+                texts=len(sent),
+                dimension=self._spec.dimension,
+                similarity=self._spec.similarity or "cosine",
+                place=self._client.place,
+            )
         return Embedded(vectors, tokens, truncated)
 
     def _batch(self, batch: range, texts: Sequence[str]) -> list[Any]:
@@ -101,10 +102,8 @@ class HttpEmbedder:
         if not self._base64:
             return self._client.post({**body, "encoding_format": "float"})
         try:
-            return self._client.post({**body, "encoding_format": "base64"})
-        except Unbilled as refused:
-            if "encoding_format" not in refused.message and "base64" not in refused.message:
-                raise
+            return self._client.post({**body, "encoding_format": "base64"}, options=("encoding_format", "base64"))
+        except OptionRefused:
             self._base64 = False
             return self._client.post({**body, "encoding_format": "float"})
 

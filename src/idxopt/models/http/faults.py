@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import ssl
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +16,8 @@ from idxopt.models.answers import Unbilled
 
 REPEATED = frozenset({429, 500, 502, 503, 504})
 EXCERPT = 200
+_REFUSALS = frozenset({400, 422, 500, 501})
+_READ = 65_536
 
 _REMEDIES = {
     401: "check the key of this model in idxopt.toml",
@@ -33,6 +36,27 @@ class Again(Exception):
         super().__init__(error.message)
         self.error = error
         self.after = after
+
+
+class OptionRefused(Unbilled):
+    """The server does not know a part of the request; `option` is its name."""
+
+    def __init__(self, error: ModelError, option: str) -> None:
+        super().__init__(error.message, place=error.place, remedy=error.remedy)
+        self.option = option
+
+
+def option_failure(status: int, raw: bytes, options: Sequence[str], failure: ModelError | Again) -> ModelError | Again:
+    """OptionRefused where a refusal names one of the options, else the failure as it was.
+
+    500 counts as a refusal: llama.cpp's Python server answers that to a body that it does not accept.
+    """
+    if status in _REFUSALS:
+        said = raw[:_READ].decode("utf-8", "replace")
+        for option in options:
+            if option in said:
+                return OptionRefused(failure.error if isinstance(failure, Again) else failure, option)
+    return failure
 
 
 def status_failure(response: httpx.Response, said: str, place: str) -> ModelError | Again:
