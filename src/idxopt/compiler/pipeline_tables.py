@@ -50,6 +50,12 @@ def _plain(step: PrimeTerms, tables: Tables) -> dict[str, Any]:
     }
 
 
+def lacks_tables(pipeline: Mapping[str, Any]) -> bool:
+    """Whether a placeholder stands where a table belongs."""
+    tables = pipeline["processors"][0]["script"]["params"].get("tables", {})
+    return any(isinstance(table, str) for table in tables.values())
+
+
 def without_terms(pipeline: Mapping[str, Any]) -> dict[str, Any]:
     """A pipeline body to be read: what its tables hold is told by number and digest."""
     return {**pipeline, "processors": [_short_processor(one) for one in pipeline["processors"]]}

@@ -17,7 +17,7 @@ from idxopt.builds.lock import Lock
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.resolver import live_build
 from idxopt.builds.state import Event, StateWriter
-from idxopt.compiler.lowered import Compiled
+from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.aliases import AliasKey
 from idxopt.deploy.collect import collect, find_garbage
@@ -146,9 +146,7 @@ class _Run:
             case PutTemplate(view=view, name=name):
                 self.engine.put_template(name, wanted_template(self.observed, self.compiled.views[view]).body)
             case PutPipeline(view=view, name=name):
-                pipeline = self.compiled.views[view].pipeline
-                if pipeline is not None:
-                    self.engine.put_pipeline(name, pipeline)
+                self._put_pipeline(self.compiled.views[view], name)
             case RestoreSettings(index=index, settings=settings):
                 self.engine.update_settings(index, settings)
             case RestoreMeta(view=view, index=index):
@@ -157,6 +155,12 @@ class _Run:
                 self.engine.put_mapping(index, {"_meta": {**(state.mappings.get("_meta") or {}), **own}})
             case BuildIndex() | Switch():
                 pass
+
+    def _put_pipeline(self, view: CompiledView, name: str) -> None:
+        """Those that carry tables are put by the loader, which has or makes the tables."""
+        built = any(step.view == view.view for step in self.plan.builds)
+        if view.pipeline is not None and not (view.pipeline_tables and built):
+            self.engine.put_pipeline(name, view.pipeline)
 
     def _put_templates_back(self) -> None:
         """After a refusal: templates as they were, so that nothing of the serving build looks changed by others."""

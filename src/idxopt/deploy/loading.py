@@ -23,7 +23,7 @@ from idxopt.deploy.gates import QualityReport, Remaking, sample_gate
 from idxopt.deploy.generation import Writing
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
-from idxopt.deploy.lowering import Lowered, tables_suffice
+from idxopt.deploy.lowering import Lowered, frozen_tables, with_tables
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.options import ApplyOptions, Progress, TextsMade
 from idxopt.engines.port import Engine, IndexState
@@ -100,6 +100,7 @@ class Loader:
 
     def _load(self, snapshot: Snapshot, views: Sequence[str]) -> Loaded:
         tables, record = self._tables(snapshot, views)
+        self._put_pipelines(tables, views)
         about = {"program": self._lowered.compiled.program_hash, "documents": snapshot.digest}
         generated = self._writing.write(views, tables, snapshot.documents, about)
         built: dict[str, tuple[str, int]] = {}
@@ -120,6 +121,15 @@ class Loader:
         made = Remaking(self._lowered.program, tables, self._writing.steps, self._options.models)
         reasons += sample_gate(self._engine, made, served, sample)
         return Loaded(built, _record(snapshot), record, ledger, tuple(reasons), generated)
+
+    def _put_pipelines(self, tables: Tables, views: Sequence[str]) -> None:
+        """Pipelines that carry the tables can be made only now."""
+        self._lowered = with_tables(self._lowered, tables)
+        for view in views:
+            compiled = self._lowered.compiled.views[view]
+            if compiled.pipeline_tables and compiled.pipeline_name is not None and compiled.pipeline is not None:
+                self._lock.check()
+                self._engine.put_pipeline(compiled.pipeline_name, compiled.pipeline)
 
     def _rejections(self, snapshot: Snapshot) -> list[str]:
         """Documents that the interpreter could not transform count like those that could not be read."""
@@ -204,25 +214,6 @@ class Loader:
         tables = build_tables(self._lowered.program, snapshot.documents(), workers=self._options.workers)
         self._store.put_tables(self._observed.name, tables.digest, tables.to_json())
         return tables, TablesRecord(digest=tables.digest, documents=tables.documents, created=self._store.now())
-
-
-def frozen_tables(observed: Observed, lowered: Lowered) -> TablesRecord | None:
-    """The tables of this generation: those of the live build, or those that existing rows of the program were made with
-    (a kept build, or views built one by one with `--view`).
-    """
-    builders = [observed.builder(view.index) for view in lowered.compiled.views.values()]
-    for build in (observed.live, *builders):
-        if build is not None and build.tables is not None and _same_table_generation(build, lowered):
-            return build.tables
-    return None
-
-
-def _same_table_generation(build: Manifest, lowered: Lowered) -> bool:
-    return tables_suffice(build, lowered.program) and all(
-        build.generations[view].table == generation.table
-        for view, generation in lowered.generations.items()
-        if view in build.generations
-    )
 
 
 def tables_of(store: StateStore, manifest: Manifest) -> Tables:

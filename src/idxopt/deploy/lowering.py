@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from idxopt.builds.manifest import Generation, Manifest
+from idxopt.builds.manifest import Generation, Manifest, TablesRecord
 from idxopt.compiler.lower import lower
 from idxopt.compiler.lowered import Compiled, Generations, Target
 from idxopt.deploy.drift import drift_of
 from idxopt.deploy.intent import Intent, Plan
 from idxopt.deploy.observed import Observed
-from idxopt.operators.tables import tables_needed
+from idxopt.operators.tables import Tables, tables_needed
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
 
@@ -53,7 +53,8 @@ def lower_intent(observed: Observed, intent: Intent) -> Lowered:
         generations[view] = generations[view].model_copy(update={"build": above})
     if damaged:
         compiled = lowered_with(program, target, generations)
-    return Lowered(program, compiled, generations, damaged)
+    lowered = Lowered(program, compiled, generations, damaged)
+    return _with_frozen(observed, lowered, frozen_tables(observed, lowered))
 
 
 def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
@@ -71,13 +72,52 @@ def compile_plan(observed: Observed, plan: Plan) -> Lowered:
     """The artifacts that a plan stands for (its generations are fixed)."""
     program = program_from(plan.intent.program, "the plan")
     compiled = lowered_with(program, target_of(observed, plan.intent), plan.generations)
-    return Lowered(program, compiled, plan.generations)
+    lowered = Lowered(program, compiled, plan.generations)
+    target = observed.builds.get(plan.target)
+    return _with_frozen(observed, lowered, target.tables if target else frozen_tables(observed, lowered))
 
 
-def lowered_with(program: Program, target: Target, generations: Mapping[str, Generation]) -> Compiled:
-    """The program lowered with given generations."""
+def lowered_with(
+    program: Program, target: Target, generations: Mapping[str, Generation], tables: Tables | None = None
+) -> Compiled:
+    """The program lowered with given generations. `tables`: for pipelines that carry them."""
     counters = {view: Generations(build=g.build, table=g.table) for view, g in generations.items()}
-    return lower(program, target, counters)
+    return lower(program, target, counters, tables)
+
+
+def with_tables(lowered: Lowered, tables: Tables) -> Lowered:
+    """With the tables in the pipelines that carry some."""
+    if not any(view.pipeline_tables for view in lowered.compiled.views.values()):
+        return lowered
+    compiled = lowered_with(lowered.program, lowered.compiled.target, lowered.generations, tables)
+    return replace(lowered, compiled=compiled)
+
+
+def _with_frozen(observed: Observed, lowered: Lowered, record: TablesRecord | None) -> Lowered:
+    """The tables are read only where a pipeline carries them: they may have many megabytes."""
+    if not any(view.pipeline_tables for view in lowered.compiled.views.values()):
+        return lowered
+    tables = observed.frozen.read(record)
+    return lowered if tables is None else with_tables(lowered, tables)
+
+
+def frozen_tables(observed: Observed, lowered: Lowered) -> TablesRecord | None:
+    """The tables of this generation: those of the live build, or those that existing rows of the program were made with
+    (a kept build, or views built one by one with `--view`).
+    """
+    builders = [observed.builder(view.index) for view in lowered.compiled.views.values()]
+    for build in (observed.live, *builders):
+        if build is not None and build.tables is not None and _same_table_generation(build, lowered):
+            return build.tables
+    return None
+
+
+def _same_table_generation(build: Manifest, lowered: Lowered) -> bool:
+    return tables_suffice(build, lowered.program) and all(
+        build.generations[view].table == generation.table
+        for view, generation in lowered.generations.items()
+        if view in build.generations
+    )
 
 
 def _base_generations(observed: Observed, program: Program, intent: Intent) -> dict[str, Generation]:

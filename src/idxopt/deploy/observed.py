@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.builds import names
 from idxopt.builds.manifest import Manifest, ViewBuild
 from idxopt.builds.state import Event, StateStore
+from idxopt.deploy.frozen import FrozenTables
 from idxopt.engines.port import Capabilities, IndexState, Reader, Template
 from idxopt.errors import BuildError
 from idxopt.hashing import digest
@@ -23,7 +24,8 @@ class Observed:
     """`indices`, `pipelines`: everything named `{name}--*`, ours or not. `aliases`: `{name}` and `{name}--*`.
 
     `live` is the build that the marker alias names, None before the first apply. `concrete`: an index (not an alias)
-    has the public name. `templates` are all of the cluster: any of them may match our indices.
+    has the public name. `templates` are all of the cluster: any of them may match our indices. `frozen` reads the
+    corpus tables of recorded builds.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Observed:
     live: Manifest | None
     concrete: IndexState | None
     history: tuple[Event, ...] = ()
+    frozen: FrozenTables = field(default_factory=FrozenTables, compare=False, repr=False)
 
     @property
     def finished(self) -> frozenset[str]:
@@ -107,6 +110,7 @@ def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
         live=live,
         concrete=reader.get_index(name),
         history=tuple(store.history(name)),
+        frozen=FrozenTables(store, name),
     )
 
 

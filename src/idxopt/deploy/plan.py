@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from idxopt.builds import names
 from idxopt.builds.manifest import Manifest
 from idxopt.compiler.lowered import Compiled, CompiledView
+from idxopt.compiler.pipeline_tables import lacks_tables
 from idxopt.deploy import aliases
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.drift import drift_of
@@ -153,7 +154,8 @@ def _serves(live: Manifest | None, view: CompiledView) -> bool:
 def place_again(observed: Observed, intent: Intent, build: Manifest) -> Draft:
     """What a kept build needs beside its indices: templates, pipelines and settings as its program compiles them."""
     program = program_from(build.program, f"build {build.build}")
-    compiled = lowered_with(program, target_of(observed, intent), build.generations)
+    tables = observed.frozen.read(build.tables)
+    compiled = lowered_with(program, target_of(observed, intent), build.generations, tables)
     draft = Draft()
     for view, place in build.views.items():
         # An index that another version of idxopt compiled is left as it is.
@@ -247,6 +249,12 @@ def _plan_pipeline(observed: Observed, view: CompiledView, draft: Draft, reused:
         return
     found = observed.pipelines.get(view.pipeline_name)
     if found is not None and dict(found) == dict(view.pipeline):
+        return
+    if lacks_tables(view.pipeline) and observed.recorded(view.index) is not None:
+        draft.notes.append(
+            f"! pipeline {view.pipeline_name} cannot be compared: the corpus tables that belong in it are lost; "
+            f"`idxopt refresh {observed.name}` makes new ones"
+        )
         return
     step = PutPipeline(view=view.view, name=view.pipeline_name)
     if reused:

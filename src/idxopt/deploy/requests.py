@@ -8,6 +8,7 @@ from typing import Any
 from idxopt.builds import names
 from idxopt.compiler.curl import Request
 from idxopt.compiler.lowered import CompiledView
+from idxopt.compiler.pipeline_tables import without_terms
 from idxopt.deploy import aliases
 from idxopt.deploy.commit import present_in_namespace
 from idxopt.deploy.intent import Plan
@@ -19,15 +20,16 @@ from idxopt.deploy.templates import wanted_template
 from idxopt.engines.port import AliasAction
 
 
-def requests(observed: Observed, plan: Plan) -> list[Request]:
+def requests(observed: Observed, plan: Plan, *, full: bool = False) -> list[Request]:
     """In order, without the lock, the records and the rows themselves.
 
-    The id of a build that does not exist yet is zeros.
+    The id of a build that does not exist yet is zeros. Corpus tables in a pipeline are told by number and digest,
+    unless `full`; those of a first build or a refresh exist only once apply has counted.
     """
     lowered = compile_plan(observed, plan)
     made: list[Request] = []
     for step in plan.steps:
-        made += _requests(observed, lowered.compiled.views, step)
+        made += _requests(observed, lowered.compiled.views, step, full=full)
     for build in plan.builds:
         view = lowered.compiled.views[build.view]
         made.append(Request("POST", (view.index, "_refresh")))
@@ -37,12 +39,14 @@ def requests(observed: Observed, plan: Plan) -> list[Request]:
     return made
 
 
-def _requests(observed: Observed, views: Mapping[str, CompiledView], step: Step) -> list[Request]:
+def _requests(observed: Observed, views: Mapping[str, CompiledView], step: Step, *, full: bool) -> list[Request]:
     match step:
         case PutTemplate(view=view, name=name):
             return [Request("PUT", ("_index_template", name), wanted_template(observed, views[view]).body)]
         case PutPipeline(view=view, name=name):
-            return [Request("PUT", ("_ingest", "pipeline", name), views[view].pipeline)]
+            body = views[view].pipeline
+            shown = body if full or body is None else without_terms(body)
+            return [Request("PUT", ("_ingest", "pipeline", name), shown)]
         case BuildIndex(view=view, index=index):
             return [Request("PUT", (index,), views[view].index_body)]
         case RestoreSettings(index=index, settings=settings):
