@@ -13,7 +13,13 @@ from typing import NoReturn, TypeVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.models_support import ModelUnavailableError, minilm_folder, minilm_int8_folder
+from tests.models_support import (
+    ModelUnavailableError,
+    cross_encoder_folder,
+    minilm_dynamic_folder,
+    minilm_folder,
+    minilm_int8_folder,
+)
 from tests.nodes.artifacts import NodeUnavailableError
 from tests.nodes.launcher import node
 from tests.nodes.secure import SecureNode, secure_node
@@ -99,6 +105,18 @@ def minilm() -> Path:
 def minilm_int8() -> Path:
     """The folder of all-MiniLM-L6-v2 with int8 weights."""
     return _model(minilm_int8_folder)
+
+
+@pytest.fixture(scope="session")
+def minilm_dynamic() -> Path:
+    """The folder of all-MiniLM-L6-v2 with activations that are quantised as it runs."""
+    return _model(minilm_dynamic_folder)
+
+
+@pytest.fixture(scope="session")
+def cross_encoder() -> Path:
+    """The folder of a cross-encoder with a random head."""
+    return _model(cross_encoder_folder)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,8 @@
 from tests.models_support.minilm import (
     MINILM_ID,
     ModelUnavailableError,
+    cross_encoder_folder,
+    minilm_dynamic_folder,
     minilm_folder,
     minilm_int8_folder,
     minilm_settings,
@@ -13,6 +15,8 @@ from tests.models_support.minilm import (
 __all__ = [
     "MINILM_ID",
     "ModelUnavailableError",
+    "cross_encoder_folder",
+    "minilm_dynamic_folder",
     "minilm_folder",
     "minilm_int8_folder",
     "minilm_settings",

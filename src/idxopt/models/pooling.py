@@ -33,7 +33,7 @@ def unit_rows(vectors: npt.NDArray[Any]) -> Vectors:
     """Each row of length 1; a row of zeros stays one."""
     rows: Vectors = vectors.astype(np.float32)
     lengths: Vectors = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.maximum(lengths, _TINY)
+    return (rows / np.maximum(lengths, _TINY)).astype(np.float32, copy=False)
 
 
 def warn_of_prompts(spec: ModelSpec, folder: ModelFolder) -> None:
