@@ -19,6 +19,7 @@ from idxopt.cli.commands import (
     history,
     plan,
     preset,
+    profile,
     rollback,
     search,
     serve,
@@ -39,7 +40,7 @@ EPILOG = (
 )
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-DEPLOY, SEARCH, EVALUATE, TOOLS = "Deploy", "Search", "Evaluate", "Tools"
+DEPLOY, SEARCH, OPTIMIZE, EVALUATE, TOOLS = "Deploy", "Search", "Optimize", "Evaluate", "Tools"
 
 app = typer.Typer(
     name="idxopt",
@@ -85,6 +86,7 @@ _COMMANDS = (
     ("doctor", doctor.doctor, DEPLOY),
     ("search", search.search, SEARCH),
     ("explain", explain.explain, SEARCH),
+    ("profile", profile.profile, OPTIMIZE),
     ("evaluate", evaluate.evaluate, EVALUATE),
     ("compare", compare.compare, EVALUATE),
     ("validate", validate.validate, TOOLS),

@@ -56,7 +56,7 @@ def show_preset(
     from idxopt.program.presets import preset as make_preset
     from idxopt.program.validate import program_from
 
-    fields = dict(_mapped(text) for text in field or ("title=title", "body=text"))
+    fields = dict(mapped(text) for text in field or ("title=title", "body=text"))
     source = {"id": doc_id, "fields": fields, "markup": markup}
     plain = {
         "schema": "idxopt/1",
@@ -73,7 +73,8 @@ def show_preset(
     return ExitCode.OK
 
 
-def _mapped(text: str) -> tuple[str, str]:
+def mapped(text: str) -> tuple[str, str]:
+    """`FIELD=PATH` as a pair. Raises UsageError."""
     field, equals, path = text.partition("=")
     if not (field and equals and path):
         raise UsageError(f"{text!r} maps nothing", place="--field", remedy="write FIELD=PATH, such as body=text")
