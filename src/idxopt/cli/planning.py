@@ -14,6 +14,7 @@ from idxopt.errors import BuildError, ProgramError, StalePlanError, UsageError
 if TYPE_CHECKING:
     from idxopt.deploy.intent import Plan
     from idxopt.deploy.observed import Observed
+    from idxopt.program.schema import Program
     from idxopt.sources.source import Source
 
 PLAN_MARK = b"idxopt-plan/"
@@ -23,11 +24,12 @@ PLAN_MARK = b"idxopt-plan/"
 class Wanted:
     """What the planning options say."""
 
-    program: Path
+    program: Path | Program
     source: str | None = None
     views: tuple[str, ...] = ()
     rebuild: bool = False
     take_over: str | None = None
+    refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     from idxopt.program.canonical import canonical
     from idxopt.program.validate import load_program
 
-    program = load_program(wanted.program)
+    program = load_program(wanted.program) if isinstance(wanted.program, Path) else wanted.program
     place = work.source_place(wanted.source)
     source = work.open_source(place, program) if place is not None else None
     _check_take_over(work, wanted.take_over)
@@ -60,6 +62,7 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
         program=canonical(program),
         layout=Layout(shards=work.profile.shards, replicas=work.profile.replicas),
         rebuild=wanted.rebuild,
+        refresh=wanted.refresh,
         only=wanted.views,
         take_over=wanted.take_over,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from idxopt.builds import names
 from idxopt.compiler.curl import Request
 from idxopt.compiler.lowered import CompiledView
-from idxopt.compiler.pipeline_tables import without_terms
+from idxopt.compiler.pipeline_tables import lacks_tables, without_terms
 from idxopt.deploy import aliases
 from idxopt.deploy.commit import present_in_namespace
 from idxopt.deploy.intent import Plan
@@ -37,6 +37,18 @@ def requests(observed: Observed, plan: Plan, *, full: bool = False) -> list[Requ
     if plan.switches:
         made.append(Request("POST", ("_aliases",), {"actions": list(_switch(observed, plan))}))
     return made
+
+
+def shortened_note(observed: Observed, plan: Plan, *, full: bool) -> str:
+    """What to say of `requests` where corpus tables are not printed, or cannot be yet."""
+    compiled = compile_plan(observed, plan).compiled
+    put = {step.view for step in plan.steps if isinstance(step, PutPipeline)}
+    views = [compiled.views[view] for view in put if compiled.views[view].pipeline_tables]
+    if not views:
+        return ""
+    if any(view.pipeline is not None and lacks_tables(view.pipeline) for view in views):
+        return "; the corpus tables of the pipeline are counted by apply"
+    return "" if full else "; the corpus tables of the pipeline are left out, --full prints them"
 
 
 def _requests(observed: Observed, views: Mapping[str, CompiledView], step: Step, *, full: bool) -> list[Request]:

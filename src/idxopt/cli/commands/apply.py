@@ -100,7 +100,7 @@ def apply(
     with session(settings) as work:
         planned = plan_program(work, wanted)
         if dry_run:
-            return _dry_run(work, planned.plan)
+            return _dry_run(work, planned.plan, full=full)
         _show(settings, planned.plan, full=full)
         if planned.plan.empty:
             return _unchanged(settings, planned.plan)
@@ -114,7 +114,7 @@ def _apply_saved(settings: Settings, path: Path, allowed: Allowed, *, dry_run: b
     with session(settings, cluster=saved.cluster) as work:
         check_cluster(work, saved)
         if dry_run:
-            return _dry_run(work, saved)
+            return _dry_run(work, saved, full=full)
         _show(settings, saved, full=full)
         if saved.empty:
             return _unchanged(settings, saved)
@@ -147,12 +147,13 @@ def _unchanged(settings: Settings, plan: Plan) -> ExitCode:
     return ExitCode.OK
 
 
-def _dry_run(work: Session, plan: Plan) -> ExitCode:
+def _dry_run(work: Session, plan: Plan, *, full: bool) -> ExitCode:
     from idxopt.compiler.curl import script
     from idxopt.deploy.observed import observe
-    from idxopt.deploy.requests import requests
+    from idxopt.deploy.requests import requests, shortened_note
 
-    made = requests(observe(work.engine, plan.name), plan)
+    observed = observe(work.engine, plan.name)
+    made = requests(observed, plan, full=full)
     if work.settings.json:
         emit_json(
             {
@@ -165,7 +166,8 @@ def _dry_run(work: Session, plan: Plan) -> ExitCode:
             }
         )
     else:
-        write(script(made, title=f"{plan.name}: what apply would send, without the rows; nothing was sent"))
+        title = f"{plan.name}: what apply would send, without the rows; nothing was sent"
+        write(script(made, title=title + shortened_note(observed, plan, full=full)))
     return ExitCode.OK
 
 

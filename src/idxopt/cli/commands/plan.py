@@ -63,7 +63,7 @@ def plan(
         if out is not None:
             write_plan(planned.plan, out)
         if curl:
-            _script(planned)
+            _script(planned, full=full)
         elif diff is not None:
             _diff(planned, diff)
         else:
@@ -92,12 +92,13 @@ def _show(settings: Settings, planned: Planned, *, full: bool) -> None:
         write(line)
 
 
-def _script(planned: Planned) -> None:
+def _script(planned: Planned, *, full: bool) -> None:
     from idxopt.compiler.curl import script
-    from idxopt.deploy.requests import requests
+    from idxopt.deploy.requests import requests, shortened_note
 
     title = f"{planned.plan.name}: requests of an apply, without the rows; the id of the new build is unknown yet"
-    write(script(requests(planned.observed, planned.plan), title=title))
+    title += shortened_note(planned.observed, planned.plan, full=full)
+    write(script(requests(planned.observed, planned.plan, full=full), title=title))
 
 
 def _diff(planned: Planned, form: DiffForm) -> None:

@@ -12,6 +12,7 @@ from idxopt.cli.units import bytes_text, counted
 
 if TYPE_CHECKING:
     from idxopt.builds.lockrecord import LockRecord
+    from idxopt.builds.manifest import Manifest, TablesRecord
     from idxopt.builds.state import Event
     from idxopt.config import Config, Profile
     from idxopt.deploy.doctor import Check
@@ -26,22 +27,7 @@ def status_lines(status: Status) -> Iterator[str]:
     if status.live is None:
         yield f"{status.name}: nothing is live"
     else:
-        live = status.live
-        yield f"{status.name}: build {live.build} is live since {live.created}, by {live.by}"
-        if live.message:
-            yield f"  {live.message}"
-        yield f"  from {live.source.place}: {counted(live.source.documents, 'document')}"
-        yield f"  kept beside it: {', '.join(status.kept) or 'no other build'}"
-        if status.writes.total:
-            yield f"  writes of applications since then: {status.writes}"
-        for view, fields in status.lost_on_write.items():
-            if fields:
-                yield (
-                    f"! documents written through the alias lack, until the next build: view {view}: "
-                    f"{', '.join(fields)}"
-                )
-        for lag in status.lag:
-            yield f"! {lag.what}"
+        yield from _live_lines(status, status.live)
     for note in status.notes:
         yield f"! {note}"
     if status.lock is not None:
@@ -53,6 +39,32 @@ def status_lines(status: Status) -> Iterator[str]:
             yield f"  {change.symbol} {change.kind} {change.subject}: {change.what} ({change.why})"
     elif status.live is not None:
         yield "  nothing was changed by others"
+
+
+def _live_lines(status: Status, live: Manifest) -> Iterator[str]:
+    yield f"{status.name}: build {live.build} is live since {live.created}, by {live.by}"
+    if live.message:
+        yield f"  {live.message}"
+    yield f"  from {live.source.place}: {counted(live.source.documents, 'document')}"
+    if live.tables is not None:
+        yield f"  {tables_text(live.tables)}"
+    yield f"  kept beside it: {', '.join(status.kept) or 'no other build'}"
+    if status.writes.total:
+        yield f"  writes of applications since then: {status.writes}"
+    for view, fields in status.lost_on_write.items():
+        if fields:
+            yield (
+                f"! documents written through the alias lack, until the next build: view {view}: {', '.join(fields)}"
+            )
+    for lag in status.lag:
+        yield f"! {lag.what}"
+
+
+def tables_text(record: TablesRecord) -> str:
+    """The frozen corpus tables of a build."""
+    return (
+        f"corpus tables {record.digest[:8]} over {counted(record.documents, 'document')} (N), frozen {record.created}"
+    )
 
 
 def _lock(lock: LockRecord) -> str:
