@@ -221,9 +221,8 @@ def test_a_text_over_the_budget_of_a_model_without_limit_is_refused_at_once():
 
 
 def test_a_budget_below_the_longest_text_is_a_mistake_of_the_configuration():
-    service = Service([embedder(FakeEmbedder())], SidecarSettings(batch_tokens=31))
     with pytest.raises(ConfigError, match='one text of "fake" may have 32'):
-        service.start()
+        Service([embedder(FakeEmbedder())], SidecarSettings(batch_tokens=31))
 
 
 def test_long_texts_are_cut_and_counted_or_refused():
@@ -276,3 +275,14 @@ def test_an_end_while_requests_run_answers_them():
         wait_for(lambda: queued(server) == 2)
         threading.Timer(0.5, hold.free.set).start()
     assert [len(vectors(one.result())) for one in running] == [1, 1, 1]
+
+
+def test_what_is_not_done_when_the_time_for_draining_is_over_is_told_so():
+    hold = Slow()
+    with ThreadPoolExecutor(1) as pool:
+        with serving([embedder(FakeEmbedder(fault=hold))], drain_s=1.0) as server:
+            cut_off = pool.submit(server.embed, "a")
+            assert hold.started.wait(5)
+        refused = cut_off.result()
+    assert refused.status_code == 503
+    assert refused.json()["error"]["code"] == "shutting_down"

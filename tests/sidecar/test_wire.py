@@ -1,4 +1,4 @@
-"""The shapes on the wire: the official clients of OpenAI, Cohere and LangChain unchanged, and requests that are wrong."""
+"""The shapes on the wire: official clients of OpenAI, Cohere and LangChain unchanged; requests that are wrong."""
 
 import base64
 import json

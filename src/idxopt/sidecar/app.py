@@ -21,7 +21,7 @@ from idxopt.sidecar.failures import Refusal, of_model, of_validation, queue_full
 from idxopt.sidecar.gate import Gate
 from idxopt.sidecar.metrics import Metrics
 from idxopt.sidecar.scheduler import QueueFull, TooLong
-from idxopt.sidecar.served import Model, Served, served
+from idxopt.sidecar.served import Model, Served, check_budget, served
 from idxopt.sidecar.settings import SidecarSettings
 from idxopt.sidecar.wire import EmbeddingsRequest, RerankRequest, embeddings_answer, rerank_answer
 
@@ -32,16 +32,18 @@ _JSON = "application/json"
 
 
 class Service:
-    """What the handlers share."""
+    """What the handlers share. Raises ConfigError where a model does not fit the limits."""
 
     def __init__(self, models: Sequence[Model], settings: SidecarSettings) -> None:
+        for model in models:
+            check_budget(model, settings)
         self.models = models
         self.settings = settings
         self.metrics = Metrics()
         self.served: dict[str, Served] = {}
 
     def start(self) -> None:
-        """Starts the workers. Raises ConfigError."""
+        """Starts the workers."""
         for model in self.models:
             started = served(model, self.settings, self.metrics.of_model(model.id))
             self.served[model.id] = started

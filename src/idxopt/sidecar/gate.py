@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from typing import Any
@@ -28,7 +29,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status = time.perf_counter(), 0
 
         async def counted(message: Message) -> None:
             nonlocal status
@@ -39,14 +40,17 @@ class Gate:
         try:
             self._check_token(scope)
             body = await self._body(scope, receive)
-        except Refusal as refusal:
-            await refuse(refusal, counted)
-        else:
             if body is not None:
                 await self._app(scope, _replayed(body, receive), counted)
+        except Refusal as refusal:
+            await refuse(refusal, counted)
+        except asyncio.CancelledError:  # the time for draining is over
+            if status:
+                raise
+            await refuse(Refusal("shutting_down", "the server is shutting down; send the request again"), counted)
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.request(route, status, time.perf_counter() - began)
+            self._metrics.request(route, status or 500, time.perf_counter() - began)
 
     def _check_token(self, scope: Scope) -> None:
         if self._token is None or scope["path"] in OPEN:

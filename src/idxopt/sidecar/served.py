@@ -76,14 +76,18 @@ class Served:
         return list(tokens) if limit is None else [min(count, limit) for count in tokens]
 
 
-def served(model: Model, settings: SidecarSettings, observer: Observer) -> Served:
-    """Starts the worker. Raises ConfigError where the model's longest text is over the budget of a batch."""
+def check_budget(model: Model, settings: SidecarSettings) -> None:
+    """Raises ConfigError where the model's longest text is over the budget of a batch."""
     if model.max_tokens is not None and model.max_tokens > settings.batch_tokens:
         raise ConfigError(
             f'batch_tokens is {settings.batch_tokens}, and one text of "{model.id}" may have {model.max_tokens}',
             place="sidecar.batch_tokens",
             remedy=f"set it to {model.max_tokens} or more",
         )
+
+
+def served(model: Model, settings: SidecarSettings, observer: Observer) -> Served:
+    """Starts the worker."""
     turn = EMBED_TURN if model.kind == "embedder" else RERANK_TURN
     limits = BatchLimits(settings.batch_tokens, settings.wait_ms / 1000, settings.queue, turn)
     return Served(model, Worker(model.id, model.run, limits, observer), settings.batch_tokens)
@@ -132,7 +136,7 @@ def configured(
     """What is to be served: the ids asked for, else every local model of the configuration. Raises ConfigError."""
     local = {id_: table for id_, table in settings.items() if table.provider != "http"}
     known = [*local, *(id_ for id_ in sidecar.rerankers if id_ not in local)]
-    if not known:
+    if not known and not wanted:
         raise ConfigError(
             "there is no model to serve",
             place=place,
