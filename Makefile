@@ -7,10 +7,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Workers share nothing: each starts the search nodes that its tests ask for. PYTEST_ARGS replaces the default choice.
 WORKERS ?= 2
-PYTEST_ARGS ?= -m "not slow" -n $(WORKERS) --dist loadfile
+# Every extra but sidecar, whose torch takes gigabytes: it has a lock and an environment of its own, outside the clone,
+# kept from one lock to the next.
+LOCKED_EXTRAS := --extra hnsw --extra keyring --extra parquet --extra serve
+TORCH_LOCK_HASH = $(firstword $(shell $(PYTHON) -c 'import hashlib, sys; print(hashlib.sha256(open("requirements-sidecar.lock", "rb").read() + sys.version.encode()).hexdigest()[:16])'))
+TORCH_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/idxopt/torch-venv/$(TORCH_LOCK_HASH)
+PYTEST_ARGS ?= -m "not slow and not torch" -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow check lint types imports format lock artifacts bench clean
+.PHONY: help venv demo test test-slow test-torch torch-venv check lint types imports format lock artifacts bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -38,6 +43,15 @@ test-slow: $(STAMP) ## the tests that take minutes each
 	@$(PY) -m tests.nodes
 	@$(PY) -m pytest -m slow
 
+torch-venv: ## make the environment with torch (5 GB) from requirements-sidecar.lock
+	@test -f "$(TORCH_VENV)/.installed" || { \
+	  mkdir -p "$(dir $(TORCH_VENV))" && rm -rf "$(TORCH_VENV)" && $(PYTHON) -m venv "$(TORCH_VENV)" && \
+	  "$(TORCH_VENV)/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes \
+	    -r requirements-sidecar.lock && touch "$(TORCH_VENV)/.installed"; }
+
+test-torch: torch-venv ## the tests that need torch, in that environment
+	@PYTHONPATH="$(CURDIR)/src" "$(TORCH_VENV)/bin/python" -m pytest -m torch
+
 check: lint types imports ## ruff, mypy, import-linter
 
 lint: $(STAMP)
@@ -54,14 +68,17 @@ format: $(STAMP) ## let ruff format and mend what it can
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-# The lock holds versions and hashes for every platform, and no address: any index that has the same files will do.
-lock: ## resolve pyproject.toml anew into requirements.lock
+# The locks hold versions and hashes for every platform, and no address: any index that has the same files will do.
+LOCK = .venv-lock/bin/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-annotate --no-emit-index-url --upgrade --quiet
+
+lock: ## resolve pyproject.toml anew into requirements.lock and requirements-sidecar.lock
 	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv; }
-	@.venv-lock/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade --quiet --output-file requirements.lock
-	@if grep -nE '://|--(extra-)?index-url|--find-links|--trusted-host' requirements.lock; then \
-	  echo "requirements.lock names a host" >&2; exit 1; fi
-	@grep -c '==' requirements.lock | sed 's/$$/ packages locked/'
+	@$(LOCK) $(LOCKED_EXTRAS) --output-file requirements.lock
+	@$(LOCK) $(LOCKED_EXTRAS) --extra sidecar --constraint requirements.lock --output-file requirements-sidecar.lock
+	@if grep -nE '://|--(extra-)?index-url|--find-links|--trusted-host' requirements*.lock; then \
+	  echo "a lock names a host" >&2; exit 1; fi
+	@grep -c '==' requirements.lock requirements-sidecar.lock | sed 's/$$/ packages locked/'
 
 artifacts: $(STAMP) ## regenerate schema/, index_templates/, ingest_pipelines/ and the table of operators
 	@$(PY) -m idxopt.program.export

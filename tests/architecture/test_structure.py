@@ -104,7 +104,7 @@ def imported_from_outside(folder: str) -> set[str]:
     names |= {name for node in nodes if (name := named_by_import_module(node))}
     tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"idxopt", "tests", "benchmarks"}
     owners = packages_distributions()
-    return {canonicalize_name(owners[top][0]) if top in owners else top for top in tops}
+    return {str(canonicalize_name(owners[top][0] if top in owners else top)) for top in tops}
 
 
 def names_of(requirements: list[str]) -> set[str]:
@@ -123,16 +123,23 @@ def test_what_the_tests_import_is_installed_with_them():
     assert (imported_from_outside("tests") | imported_from_outside("benchmarks")) - declared - {"pyarrow"} == set()
 
 
-def test_the_lock_names_no_host_and_covers_every_requirement():
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+def optional(*, locked_apart: bool) -> list[str]:
+    """Requirements of the extras; `sidecar` (torch) has a lock of its own."""
+    extras = project()["project"]["optional-dependencies"]
+    return [line for name, extra in extras.items() for line in extra if (name == "sidecar") == locked_apart]
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-sidecar.lock"])
+def test_the_lock_names_no_host_and_covers_every_requirement(lock):
+    text = (ROOT / lock).read_text(encoding="utf-8")
     assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", text) == []
     locked: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE):
         locked.setdefault(canonicalize_name(name), set()).add(version)
     wanted = [
         *project()["project"]["dependencies"],
-        *(line for extra in project()["project"]["optional-dependencies"].values() for line in extra),
-        *project()["dependency-groups"]["dev"],
+        *optional(locked_apart=lock == "requirements-sidecar.lock"),
+        *(project()["dependency-groups"]["dev"] if lock == "requirements.lock" else []),
     ]
     missing = [
         line
@@ -144,3 +151,9 @@ def test_the_lock_names_no_host_and_covers_every_requirement():
         )
     ]
     assert missing == [], "run `make lock`"
+
+
+def test_the_lock_is_made_of_every_extra_but_the_one_locked_apart():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    extras = set(project()["project"]["optional-dependencies"]) - {"sidecar"}
+    assert set(re.findall(r"--extra (\w+)", text.partition("LOCKED_EXTRAS :=")[2].partition("\n")[0])) == extras
