@@ -14,6 +14,7 @@ of `TUNED`; the others are held out. Embeddings are cached, so a second run take
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import re
 import statistics
@@ -80,7 +81,7 @@ class Cell:
 
     @property
     def standard_error(self) -> float:
-        return statistics.stdev(self.differences) / len(self.differences) ** 0.5
+        return statistics.stdev(self.differences) / math.sqrt(len(self.differences))
 
     @property
     def difference(self) -> float:
