@@ -107,8 +107,8 @@ Budget: TypeAlias = Annotated[
         metavar="MONEY",
         min=0.0,
         max=1_000_000.0,
-        help="Most to spend on generated texts, over all runs of this program on these documents, in the currency of the "
-        "model's prices. Default: no limit.",
+        help="Most to spend on generated texts, over all runs of this program on these documents, in the currency of "
+        "the model's prices. Default: no limit.",
     ),
 ]
 Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
