@@ -1,6 +1,7 @@
-"""The one query path: legs, collapse, fusion, explain (contract 3)."""
+"""The one query path: legs, collapse, fusion, reranking by sections, explain (contract 3)."""
 
-from idxopt.search.query import DocumentHit, LegRank, SearchQuery, SearchResult
+from idxopt.search.models import QueryModels
+from idxopt.search.query import DocumentHit, LegRank, SearchQuery, SearchResult, SectionHit
 from idxopt.search.searcher import Searcher
 
-__all__ = ["DocumentHit", "LegRank", "SearchQuery", "SearchResult", "Searcher"]
+__all__ = ["DocumentHit", "LegRank", "QueryModels", "SearchQuery", "SearchResult", "Searcher", "SectionHit"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+OnLegFailure = Literal["fail", "degrade"]
+OnModelFailure = Literal["fail", "lexical"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """One query. `k` documents from `offset` on. `filter`: a clause of the DSL subset, put inside every leg.
 
-    `source`: True to fetch the source documents of the answer (a second round to the same build).
+    `source`: True to fetch the source documents of the answer (a second round to the same build). `rerank`: False to
+    leave out the program's second stage.
     """
 
     text: str
@@ -19,24 +23,52 @@ class SearchQuery:
     offset: int = 0
     filter: Mapping[str, Any] | None = None
     source: bool = False
+    rerank: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class LegRank:
-    """Where one leg had a document: rank from 1 after collapse, and its score (sum of weight * BM25)."""
+    """Where one leg had a document: rank from 1 after collapse, and its score (sum of weight * BM25, or the nearness
+    of vectors).
+    """
 
     rank: int
     score: float
 
 
 @dataclass(frozen=True, slots=True)
+class SectionHit:
+    """A section that the reranker scored. `path`: its headings, outermost first (empty before the first heading).
+
+    `text` is `field`'s text from code point `start` to `end`. With `rerank.context` it is the section of that field,
+    where it has one under the same headings; the score is that of the section scored.
+    """
+
+    doc_id: str
+    field: str
+    path: tuple[str, ...]
+    text: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentHit:
-    """One document of the answer. `legs` by leg key; a leg that did not return it is absent."""
+    """One document of the answer. `legs` by leg key; a leg that did not return it is absent. `views`: its place in the
+    ranking of a view that combines its legs.
+
+    `score` is that of the fusion. `reranked`: the score of its best section, None beyond the candidates. `sections`:
+    its best ones, best first.
+    """
 
     doc_id: str
     score: float
     legs: Mapping[str, LegRank]
     source: Mapping[str, Any] | None = None
+    views: Mapping[str, LegRank] = field(default_factory=dict)
+    reranked: float | None = None
+    sections: tuple[SectionHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +76,10 @@ class SearchResult:
     """The answer. `total` counts the documents that pages can reach; `total_exact` is False when a leg had more than
     it returned.
 
-    `degraded` names legs that failed (only with `on_leg_failure: degrade`). `cut` is True when the query had too many
-    terms for the engine's clause limit and was cut to its rarest ones.
+    `degraded` says what is missing and why: legs by key (with `on_leg_failure: degrade`, or where their model failed
+    under `on_model_failure: lexical`) and `rerank`. `cut` is True when the query had too many terms for the engine's
+    clause limit and was cut to its rarest ones. `sections`: the best of all candidates, best first. `reranked`: whether
+    the second stage decided the order of the candidates.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -54,3 +88,5 @@ class SearchResult:
     build: str
     degraded: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
+    sections: tuple[SectionHit, ...] = ()
+    reranked: bool = False

@@ -1,58 +1,48 @@
 """The `Searcher`: pure `prepare` and `finish` under a thin synchronous transport.
 
 Command line, evaluation, gates and integrations all use it. One `_msearch` carries all legs to PHYSICAL indices of one
-build: over aliases an `_msearch` is not atomic while they move (mixed answers were seen).
+build: over aliases an `_msearch` is not atomic while they move (mixed answers were seen). Later rounds (kNN legs with
+too few documents, texts of sections, sources) go to the same build.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from idxopt.builds.resolver import LiveBuild, Resolver
-from idxopt.compiler.filters import check_filter
-from idxopt.compiler.lowered import Leg
-from idxopt.compiler.queries import leg_body
-from idxopt.engines.port import Hit, Reader, SearchRequest, SearchResponse
-from idxopt.errors import BuildError, LegFailed, UsageError
+from idxopt.engines.port import Reader, SearchResponse
+from idxopt.errors import BuildError, LegFailed, ModelError, NotFound
 from idxopt.search.clauses import cut_to_rarest, leg_frequencies, too_long
-from idxopt.search.fusion import Fused, LegList, fuse
-from idxopt.search.query import DocumentHit, SearchQuery, SearchResult
+from idxopt.search.fusion import Fused, fuse_views
+from idxopt.search.legs import Prepared, grown, leg_lists, prepare
+from idxopt.search.models import NO_VECTORS, QueryModels, encode, given
+from idxopt.search.query import DocumentHit, OnLegFailure, OnModelFailure, SearchQuery, SearchResult
+from idxopt.search.reranking import Reranking, rerank
 
-OnLegFailure = Literal["fail", "degrade"]
+Sources = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """The requests of one query, in leg order."""
+class Ranked:
+    """The documents of all legs, fused and perhaps reranked. `full`: a leg returned as many as it was asked for."""
 
-    legs: tuple[Leg, ...]
-    requests: tuple[SearchRequest, ...]
-    cut: bool
-
-
-def prepare(query: SearchQuery, build: LiveBuild, texts: Mapping[str, str] | None = None) -> Prepared:
-    """The one `_msearch` of a query. `texts`: the text by leg key where it was cut."""
-    if query.k < 1 or query.offset < 0:
-        raise UsageError("k must be at least 1 and offset at least 0", place="search", remedy="ask for k >= 1")
-    filter = check_filter(query.filter, build.program.source) if query.filter is not None else None
-    window = build.program.fusion.window
-    requests = tuple(
-        SearchRequest(leg.index, leg_body(leg, (texts or {}).get(leg.key, query.text), size=window, filter=filter))
-        for leg in build.legs
-    )
-    return Prepared(build.legs, requests, bool(texts))
+    prepared: Prepared
+    fused: Sequence[Fused]
+    full: bool
+    degraded: Mapping[str, str]
+    reranking: Reranking | None = None
+    sources: Sources = field(default_factory=dict)
 
 
 def finish(
-    query: SearchQuery,
     build: LiveBuild,
     prepared: Prepared,
     responses: Sequence[SearchResponse],
     on_leg_failure: OnLegFailure = "fail",
-) -> SearchResult:
-    """Collapse, fuse, cut the page.
+) -> Ranked:
+    """Collapse and fuse.
 
     Raises LegFailed when a leg failed, unless told to degrade and another one answered.
     """
@@ -62,81 +52,117 @@ def finish(
         raise LegFailed(
             f"leg {key} failed: {error}", place=build.manifest.name, remedy="look at the cluster's health, then repeat"
         )
-    lists = [
-        LegList(leg.key, leg.weight, documents(leg, response.hits))
-        for leg, response in zip(prepared.legs, responses, strict=True)
-        if response.error is None
-    ]
-    fused = fuse(lists, build.program.fusion)
-    full = any(len(leg.documents) >= build.program.fusion.window for leg in lists)
-    page = fused[query.offset : query.offset + query.k]
-    return SearchResult(
-        hits=tuple(_hit(item) for item in page),
-        total=len(fused),
-        total_exact=not full and not failed,
-        build=build.manifest.build,
-        degraded={key: str(error) for key, error in failed.items()},
-        cut=prepared.cut,
+    lists = leg_lists(prepared.legs, responses)
+    return Ranked(
+        prepared,
+        fuse_views(lists, build.program),
+        full=any(len(leg.documents) >= build.program.fusion.window for leg in lists),
+        degraded={**{key: str(error) for key, error in failed.items()}, **prepared.missing},
     )
 
 
-def documents(leg: Leg, hits: Sequence[Hit]) -> list[tuple[str, float]]:
-    """Rows to distinct documents, best row first, scores scaled to the sum of weight * BM25.
-
-    Sorted again by score and document id: engines sort a document without `idxopt.doc_id` last among equals.
-    """
-    best: dict[str, float] = {}
-    for hit in hits:
-        doc_id = document_id(leg, hit)
-        if doc_id not in best:
-            best[doc_id] = hit.score * leg.scale
-    return sorted(best.items(), key=lambda item: (-item[1], item[0]))
-
-
-def document_id(leg: Leg, hit: Hit) -> str:
-    """The primary view is read by `_id` (a pipeline sees automatic ids as null), other views by `idxopt.doc_id`."""
-    if leg.primary or len(hit.sort) < 2 or hit.sort[1] is None:
-        return hit.id
-    return str(hit.sort[1])
+def page(query: SearchQuery, build: LiveBuild, ranked: Ranked) -> SearchResult:
+    """Cuts the page asked for."""
+    spec, found = build.program.rerank, ranked.reranking
+    count = 0 if spec is None else spec.sections
+    order = ranked.fused if found is None else found.order
+    hits = tuple(_hit(item, found, count) for item in order[query.offset : query.offset + query.k])
+    return SearchResult(
+        hits=hits,
+        total=len(order),
+        total_exact=not ranked.full and not set(ranked.degraded) - {"rerank"},
+        build=build.manifest.build,
+        degraded=ranked.degraded,
+        cut=bool(ranked.prepared.texts),
+        sections=() if found is None else found.best(count),
+        reranked=found is not None,
+    )
 
 
-def _hit(item: Fused) -> DocumentHit:
-    return DocumentHit(item.doc_id, item.score, item.legs)
+def _hit(item: Fused, found: Reranking | None, sections: int) -> DocumentHit:
+    if found is None:
+        return DocumentHit(item.doc_id, item.score, item.legs, views=item.views)
+    return DocumentHit(
+        item.doc_id,
+        item.score,
+        item.legs,
+        views=item.views,
+        reranked=found.scores.get(item.doc_id),
+        sections=found.sections.get(item.doc_id, ())[:sections],
+    )
 
 
 class Searcher:
-    """Searches the live build of a name, or one given build (trials, gates)."""
+    """Searches the live build of a name, or one given build (trials, gates).
 
-    def __init__(self, reader: Reader, build: Resolver | LiveBuild, *, on_leg_failure: OnLegFailure = "fail") -> None:
+    `models`: needed where the program has dense legs or reranks. `on_model_failure`: `lexical` answers without the
+    legs and the reranking of a model that fails, and says so.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        build: Resolver | LiveBuild,
+        *,
+        models: QueryModels | None = None,
+        on_leg_failure: OnLegFailure = "fail",
+        on_model_failure: OnModelFailure = "fail",
+    ) -> None:
         self._reader = reader
         self._build = build
+        self._models = models
         self._on_leg_failure = on_leg_failure
+        self._on_model_failure = on_model_failure
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Answers a query. A build whose index went away meanwhile is resolved again once."""
-        build = self._live()
-        prepared = self._prepare(query, build)
-        responses = self._reader.search(prepared.requests)
-        if any(response.gone for response in responses) and isinstance(self._build, Resolver):
-            self._build.invalidate()
-            build = self._live()
-            prepared = self._prepare(query, build)
-            responses = self._reader.search(prepared.requests)
-        result = finish(query, build, prepared, responses, self._on_leg_failure)
-        return self._with_sources(result, build) if query.source else result
+        """Answers a query. A build whose index went away meanwhile is resolved again once.
+
+        Raises ConfigError when the program needs models and there are none, ModelError and LegFailed.
+        """
+        if isinstance(self._build, Resolver):
+            try:
+                return self._answer(query, self._live(), repeat=True)
+            except _Gone:
+                self._build.invalidate()
+        return self._answer(query, self._live())
 
     def live(self) -> LiveBuild:
         """The build that answers now."""
         return self._live()
 
-    def ranking(self, text: str, depth: int) -> list[tuple[str, float]]:
-        """(document id, fused score), best first: what evaluation needs. Fails when any leg fails (contract 3)."""
+    def ranking(self, text: str, depth: int, *, rerank: bool = True) -> list[tuple[str, float]]:
+        """(document id, score), best first: what evaluation needs. Fails when any leg or model fails (contract 3).
+
+        Scores are those of the fusion; after reranking, where two scales meet, they only count down.
+        """
         build = self._live()
-        query = SearchQuery(text, k=depth)
-        prepared = self._prepare(query, build)
-        responses = self._reader.search(prepared.requests)
-        result = finish(query, build, prepared, responses, "fail")
-        return [(hit.doc_id, hit.score) for hit in result.hits]
+        ranked = self.ranked(SearchQuery(text, k=depth, rerank=rerank), build)
+        if ranked.reranking is None:
+            return [(item.doc_id, item.score) for item in ranked.fused[:depth]]
+        order = ranked.reranking.order[:depth]
+        return [(item.doc_id, float(len(order) - place)) for place, item in enumerate(order)]
+
+    def ranked(
+        self,
+        query: SearchQuery,
+        build: LiveBuild,
+        on_leg_failure: OnLegFailure = "fail",
+        on_model_failure: OnModelFailure = "fail",
+        *,
+        repeat: bool = False,
+    ) -> Ranked:
+        """Everything that the legs found on one build, fused, and reranked where program and query say so.
+
+        `repeat`: an index that is gone is told at once, because the caller resolves the build again.
+        """
+        prepared, responses = self._ask(query, build, on_model_failure, repeat)
+        ranked = finish(build, prepared, responses, on_leg_failure)
+        return self._reranked(query, build, ranked, on_model_failure)
+
+    def _answer(self, query: SearchQuery, build: LiveBuild, *, repeat: bool = False) -> SearchResult:
+        ranked = self.ranked(query, build, self._on_leg_failure, self._on_model_failure, repeat=repeat)
+        result = page(query, build, ranked)
+        return self._with_sources(result, build, ranked.sources) if query.source else result
 
     def _live(self) -> LiveBuild:
         if isinstance(self._build, LiveBuild):
@@ -148,24 +174,80 @@ class Searcher:
             )
         return live
 
-    def _prepare(self, query: SearchQuery, build: LiveBuild) -> Prepared:
+    def _ask(
+        self, query: SearchQuery, build: LiveBuild, on_model_failure: OnModelFailure, repeat: bool
+    ) -> tuple[Prepared, list[SearchResponse]]:
+        """All legs in one request; then again those kNN legs that have too few documents."""
+        texts = self._cut(query, build)
+        encoded = NO_VECTORS
+        if any(leg.dense is not None for leg in build.legs):
+            prepare(query, build, texts, only=())  # what is wrong with the query is told before a model is asked
+            encoded = encode(query.text, build.legs, self._models, on_model_failure)
+        prepared = prepare(query, build, texts, encoded=encoded)
+        responses = self._search(build, prepared, repeat)
+        while more := grown(prepared, responses, build.program.fusion.window):
+            again = prepare(query, build, texts, encoded=encoded, ks=more, only=more)
+            later = dict(zip(more, self._search(build, again, repeat), strict=True))
+            responses = [later.get(leg.key, old) for leg, old in zip(prepared.legs, responses, strict=True)]
+            prepared = replace(prepared, ks={**prepared.ks, **more})
+        return prepared, responses
+
+    def _search(self, build: LiveBuild, prepared: Prepared, repeat: bool) -> list[SearchResponse]:
+        responses = self._reader.search(prepared.requests)
+        for leg, response in zip(prepared.legs, responses, strict=True):
+            if response.gone and repeat:
+                raise _Gone(f"leg {leg.key} failed: {response.error}", place=build.manifest.name, remedy=_AGAIN)
+        return responses
+
+    def _cut(self, query: SearchQuery, build: LiveBuild) -> dict[str, str]:
+        """The text by lexical leg, where the engine's clause limit makes it shorter."""
         limit = self._reader.capabilities().max_clauses
         if not too_long(query.text, build.legs, limit):
-            return prepare(query, build)
-        texts = {
+            return {}
+        return {
             leg.key: cut_to_rarest(query.text, leg, leg_frequencies(self._reader, leg, query.text), limit)
             for leg in build.legs
+            if leg.dense is None
         }
-        return prepare(query, build, texts)
 
-    def _with_sources(self, result: SearchResult, build: LiveBuild) -> SearchResult:
+    def _reranked(self, query: SearchQuery, build: LiveBuild, ranked: Ranked, on_failure: OnModelFailure) -> Ranked:
+        spec = build.program.rerank
+        if spec is None or not query.rerank or not ranked.fused:
+            return ranked
+        models = given(self._models, spec.model)
+        sources = self._sources(build, [item.doc_id for item in ranked.fused[: spec.candidates]])
+        try:
+            found = rerank(query.text, ranked.fused, sources, build.program, models)
+        except ModelError as error:
+            if on_failure == "fail":
+                raise
+            degraded = {**ranked.degraded, "rerank": f"model {spec.model}: {error.message}"}
+            return replace(ranked, degraded=degraded, sources=sources)
+        return replace(ranked, reranking=found, sources=sources)
+
+    def _sources(self, build: LiveBuild, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        """Stored rows of the primary view, without their vectors."""
         index = build.manifest.views[build.manifest.primary].index
-        found = self._reader.get_documents(index, [hit.doc_id for hit in result.hits])
+        try:
+            found = self._reader.get_documents(index, ids, vectors=False)
+        except NotFound as error:
+            raise _Gone(error.message, place=build.manifest.name, remedy=_AGAIN) from error
+        return {id: document.source for id, document in found.items()}
+
+    def _with_sources(self, result: SearchResult, build: LiveBuild, known: Sources) -> SearchResult:
+        missing = [hit.doc_id for hit in result.hits if hit.doc_id not in known]
+        stored = {**known, **(self._sources(build, missing) if missing else {})}
         hits = tuple(
-            replace(hit, source=_source(found[hit.doc_id].source) if hit.doc_id in found else None)
-            for hit in result.hits
+            replace(hit, source=_source(stored[hit.doc_id]) if hit.doc_id in stored else None) for hit in result.hits
         )
         return replace(result, hits=hits)
+
+
+_AGAIN = "look at the cluster's health, then repeat"
+
+
+class _Gone(LegFailed):
+    """An index of the build is not there any more."""
 
 
 def _source(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,13 +42,16 @@ def _with_tree(row: Row, step: HeadingTree, markup: Markup) -> Row:
     return with_field(row, f"{step.into}_sections", [_plain(section) for section in found])
 
 
-def tree_sections(text: str, markup: Markup, depth: int) -> tuple[Section, ...]:
-    """The sections of the tree. Headings above its level (the document's own title) are in no path."""
+def tree_sections(text: str, markup: Markup, depth: int, level: int = PRIME_LEVEL) -> tuple[Section, ...]:
+    """The sections of the tree. Headings above its level (the document's own title) are in no path.
+
+    `level`: another one than PRIME's, for reranking; `depth` is then at least that.
+    """
     if not text:
         return ()
     parsed = prime_markup(text, markup)
-    top = split_level(parsed.headings, PRIME_LEVEL)
-    deepest = depth if top == PRIME_LEVEL else top
+    top = split_level(parsed.headings, level)
+    deepest = depth if top == level else top
     headings = [
         one for one in parsed.headings if top is not None and deepest is not None and top <= one.level <= deepest
     ]
