@@ -117,13 +117,13 @@ def test_a_budget_below_one_call_is_refused_before_it_is_sent(site: Path, server
 
 def test_a_budget_stops_cleanly_and_a_larger_one_makes_only_the_rest(site: Path, server: ModelServer) -> None:
     write_site(site, server.url, concurrency=1, price_input=100.0, price_output=0.0)
-    first = run(*APPLY, "--yes", "--budget", "0.35")
+    first = run(*APPLY, "--yes", "--budget", "0.22")
     assert first.code == 6
     made = len(server.requests)
     assert 0 < made < TEXTS
     assert f"the {made} texts in the store are kept" in first.err
-    assert 0.012 * made <= 0.35
-    same = run(*APPLY, "--yes", "--budget", "0.35")
+    assert 0.012 * made <= 0.22
+    same = run(*APPLY, "--yes", "--budget", "0.22")
     assert same.code == 6
     assert len(server.requests) == made
     assert run(*APPLY, "--yes", "--budget", "50").code == 0
