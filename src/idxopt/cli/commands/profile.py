@@ -16,7 +16,7 @@ from idxopt.cli.progress import ConsoleProgress, counting
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
-from idxopt.errors import ConfigError, ExitCode, UsageError
+from idxopt.errors import ConfigError, ExitCode, SourceError, UsageError
 
 if TYPE_CHECKING:
     from idxopt.evaluation.representations import Text
@@ -63,7 +63,8 @@ def profile(
 
     with session(settings) as work, counting(settings) as progress:
         program, place = _wanted(work, what, source, field, doc_id, markup)
-        texts, seen, bad = _sampled(work.open_source(place, program), program, sample, progress)
+        with _named_fields(program):
+            texts, seen, bad = _sampled(work.open_source(place, program), program, sample, progress)
         found = measure(texts, program.source.markup)
         own: SelfRetrieval | None = None
         if model is not None:
@@ -106,6 +107,18 @@ def _wanted(
         "views": {"content": {"lexical": {"fields": {next(iter(fields)): {}}}}},
     }
     return program_from(plain, "profile options"), what
+
+
+@contextmanager
+def _named_fields(program: Program) -> Iterator[None]:
+    """Where there is no program to correct, an error about a field says which option to use."""
+    try:
+        yield
+    except SourceError as error:
+        if program.name != _NAME or "source." not in (error.remedy or ""):
+            raise
+        remedy = f"say what there is with --field FIELD=PATH, --id PATH; {str(error.remedy).rpartition('; ')[2]}"
+        raise SourceError(error.message, remedy=remedy, place=error.place) from error
 
 
 def _is_program(path: Path) -> bool:
