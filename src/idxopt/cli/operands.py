@@ -69,7 +69,7 @@ def answers(work: Session, operand: Operand, queries: Sequence[Query], depth: in
     if operand.run is not None:
         return operand.run
     assert operand.build is not None
-    searcher = Searcher(work.engine, operand.build)
+    searcher = Searcher(work.engine, operand.build, models_of=work.models)
     with counting(work.settings) as progress:
 
         def ask(query: Query) -> Ranking:

@@ -112,6 +112,9 @@ Budget: TypeAlias = Annotated[
     ),
 ]
 Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
+NoRerank: TypeAlias = Annotated[
+    bool, typer.Option("--no-rerank", help="Leave out the program's reranking: the order is that of the fusion.")
+]
 Queries: TypeAlias = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Queries: BEIR, TREC or a table.")
 ]

@@ -14,6 +14,7 @@ from idxopt.cli.streams import say, start_log
 if TYPE_CHECKING:
     from idxopt.config import Config, Profile
     from idxopt.engines.port import Engine
+    from idxopt.models.opening import Models
     from idxopt.program.schema import Program
     from idxopt.sources import Source
 
@@ -29,6 +30,7 @@ class Session:
     cluster: str
     profile: Profile
     _engine: Engine | None = field(default=None, repr=False)
+    _models: dict[str, Models] = field(default_factory=dict, repr=False)
 
     @property
     def engine(self) -> Engine:
@@ -54,7 +56,19 @@ class Session:
         options = Options(max_document_bytes=self.profile.max_document_bytes)
         return open_source(place, program, engine=self.engine, options=options)
 
+    def models(self, program: Program) -> Models:
+        """The program's models, opened as they are asked for and closed with the session."""
+        from idxopt.config.models import open_models
+        from idxopt.program.canonical import program_hash
+
+        key = program_hash(program)
+        if key not in self._models:
+            self._models[key] = open_models(program, self.config)
+        return self._models[key]
+
     def close(self) -> None:
+        for models in self._models.values():
+            models.close()
         if self._engine is not None:
             self._engine.close()
 

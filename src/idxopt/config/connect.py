@@ -17,7 +17,7 @@ def connect(name: str, profile: Profile) -> Engine:
         from idxopt.engines.embedded import EmbeddedEngine
 
         assert profile.folder is not None  # a validated profile
-        return EmbeddedEngine(profile.folder)
+        return EmbeddedEngine(profile.folder, graph_rows=profile.hnsw_rows)
     from idxopt.engines.opensearch import OpenSearchEngine
 
     assert profile.url is not None

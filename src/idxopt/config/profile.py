@@ -44,7 +44,8 @@ class Profile(BaseModel):
 
     `ttl_s`, `heartbeat_s`: the lock's time to live and heartbeat (contract 7). `keep`: old builds kept beside the live
     one. `grace_s`: how long an old index stays after readers moved. `source`: where the documents come from when the
-    command names none.
+    command names none. `hnsw_rows`: vectors of an embedded index beyond which it is searched through graphs (extra
+    `hnsw`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,6 +67,8 @@ class Profile(BaseModel):
     ttl_s: Annotated[float, Field(gt=0)] = 60.0
     heartbeat_s: Annotated[float, Field(gt=0)] = 10.0
     on_leg_failure: Literal["fail", "degrade"] = "fail"
+    on_model_failure: Literal["fail", "lexical"] = "fail"
+    hnsw_rows: Annotated[int, Field(ge=1)] = 200_000
 
     @model_validator(mode="after")
     def _place(self) -> Profile:

@@ -202,7 +202,7 @@ class _Run:
         self.progress.stage("quality gate")
         candidate = live_build(self._manifest(loaded, None), self.engine)
         live = live_build(self.observed.live, self.engine) if self.observed.live else None
-        report, reasons = quality_gate(self.engine, candidate, live, gate)
+        report, reasons = quality_gate(self.engine, candidate, live, gate, self.options.models)
         refuse(
             self.plan.name,
             reasons,

@@ -6,6 +6,7 @@ what must hold before readers move. Each returns the reasons why it does not; th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from idxopt.builds.resolver import LiveBuild
@@ -117,13 +118,13 @@ def _incomplete(source: Mapping[str, object]) -> bool:
 
 
 def quality_gate(
-    reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: QualityGate
+    reader: Reader, new: LiveBuild, live: LiveBuild | None, gate: QualityGate, models: Models | None = None
 ) -> tuple[QualityReport, list[str]]:
-    """Judged queries against the new build, and against the live one for non-inferiority."""
+    """Judged queries against the new build, and against the live one for non-inferiority. `models`: of the new one."""
     metrics = _metrics(gate)
     report = QualityReport(
-        evaluate_build(reader, new, gate, metrics),
-        evaluate_build(reader, live, gate, metrics) if live is not None else None,
+        evaluate_build(reader, new, gate, metrics, models),
+        evaluate_build(reader, live, gate, metrics, models) if live is not None else None,
     )
     reasons = [
         f"{requirement} is required, the mean is {report.new.mean(requirement.metric):.4f} (n = {report.new.n})"
@@ -142,10 +143,13 @@ def quality_gate(
     return report, reasons
 
 
-def evaluate_build(reader: Reader, build: LiveBuild, gate: QualityGate, metrics: Sequence[Metric]) -> Evaluation:
+def evaluate_build(
+    reader: Reader, build: LiveBuild, gate: QualityGate, metrics: Sequence[Metric], models: Models | None = None
+) -> Evaluation:
     """The judged queries on one build; a failed query is an error, never a zero."""
-    searcher = Searcher(reader, build)
-    run = answer_queries(gate.judged.queries, lambda query: searcher.ranking(query.text, DEPTH))
+    with nullcontext() if models is None else models.for_specs(build.program.models) as own:
+        searcher = Searcher(reader, build, models=own)
+        run = answer_queries(gate.judged.queries, lambda query: searcher.ranking(query.text, DEPTH))
     return evaluate_run(run, gate.judged, metrics, label=build.manifest.build)
 
 

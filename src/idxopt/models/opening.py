@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -100,6 +101,18 @@ class Models:
         """What the prices of a model are in; empty for one without settings."""
         settings = self._settings.get(self._spec(name).id)
         return settings.currency if settings is not None else ""
+
+    @contextmanager
+    def for_specs(self, specs: Mapping[str, ModelSpec]) -> Iterator[Models]:
+        """The models of another build of the program, which may name others: these where they are the same, else new
+        ones, closed at the end.
+        """
+        if dict(specs) == self._specs:
+            yield self
+            return
+        same = {name: one for name, one in self._given.items() if specs.get(name) == self._specs.get(name)}
+        with Models(specs, self._settings, cache=self._folder, secret=self._secret, given=same) as others:
+            yield others
 
     def close(self) -> None:
         """Closes what was opened; what was given stays open, it is its owner's."""

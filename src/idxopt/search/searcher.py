@@ -7,13 +7,14 @@ too few documents, texts of sections, sources) go to the same build.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from idxopt.builds.resolver import LiveBuild, Resolver
 from idxopt.engines.port import Reader, SearchResponse
 from idxopt.errors import BuildError, LegFailed, ModelError, NotFound
+from idxopt.program.schema import Program
 from idxopt.search.clauses import cut_to_rarest, leg_frequencies, too_long
 from idxopt.search.fusion import Fused, fuse_views
 from idxopt.search.legs import Prepared, grown, leg_lists, prepare
@@ -95,8 +96,9 @@ def _hit(item: Fused, found: Reranking | None, sections: int) -> DocumentHit:
 class Searcher:
     """Searches the live build of a name, or one given build (trials, gates).
 
-    `models`: needed where the program has dense legs or reranks. `on_model_failure`: `lexical` answers without the
-    legs and the reranking of a model that fails, and says so.
+    `models`: needed where the program has dense legs or reranks; `models_of` finds them for the program of the build
+    that answers, which another apply may change. `on_model_failure`: `lexical` answers without the legs and the
+    reranking of a model that fails, and says so.
     """
 
     def __init__(
@@ -105,12 +107,14 @@ class Searcher:
         build: Resolver | LiveBuild,
         *,
         models: QueryModels | None = None,
+        models_of: Callable[[Program], QueryModels] | None = None,
         on_leg_failure: OnLegFailure = "fail",
         on_model_failure: OnModelFailure = "fail",
     ) -> None:
         self._reader = reader
         self._build = build
         self._models = models
+        self._models_of = models_of
         self._on_leg_failure = on_leg_failure
         self._on_model_failure = on_model_failure
 
@@ -174,6 +178,9 @@ class Searcher:
             )
         return live
 
+    def _models_for(self, build: LiveBuild) -> QueryModels | None:
+        return self._models if self._models_of is None else self._models_of(build.program)
+
     def _ask(
         self, query: SearchQuery, build: LiveBuild, on_model_failure: OnModelFailure, repeat: bool
     ) -> tuple[Prepared, list[SearchResponse]]:
@@ -182,7 +189,7 @@ class Searcher:
         encoded = NO_VECTORS
         if any(leg.dense is not None for leg in build.legs):
             prepare(query, build, texts, only=())  # what is wrong with the query is told before a model is asked
-            encoded = encode(query.text, build.legs, self._models, on_model_failure)
+            encoded = encode(query.text, build.legs, self._models_for(build), on_model_failure)
         prepared = prepare(query, build, texts, encoded=encoded)
         responses = self._search(build, prepared, repeat)
         while more := grown(prepared, responses, build.program.fusion.window):
@@ -214,7 +221,7 @@ class Searcher:
         spec = build.program.rerank
         if spec is None or not query.rerank or not ranked.fused:
             return ranked
-        models = given(self._models, spec.model)
+        models = given(self._models_for(build), spec.model)
         sources = self._sources(build, [item.doc_id for item in ranked.fused[: spec.candidates]])
         try:
             found = rerank(query.text, ranked.fused, sources, build.program, models)

@@ -19,6 +19,7 @@ def explain(
     name: options.Name,
     query: options.Query,
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="Id of the document.")],
+    no_rerank: options.NoRerank = False,
 ) -> ExitCode:
     """Show rank and score of a document in every leg, and the terms that matched.
 
@@ -34,7 +35,9 @@ def explain(
             raise BuildError(
                 f"has no document {doc_id!r}", place=name, remedy="copy the id from `idxopt search`, exactly as shown"
             )
-        found = explain_document(work.engine, live, query, doc_id)
+        found = explain_document(
+            work.engine, live, query, doc_id, models=work.models(live.program), rerank=not no_rerank
+        )
     if settings.json:
         emit_json(explanation_json(found, query))
         return ExitCode.OK

@@ -25,6 +25,7 @@ def search(
         str | None,
         typer.Option("--filter", metavar="JSON", help="A filter clause: term, terms, range, exists, ids or bool."),
     ] = None,
+    no_rerank: options.NoRerank = False,
 ) -> ExitCode:
     """Search the live build.
 
@@ -38,8 +39,16 @@ def search(
     with session(settings) as work:
         resolver = Resolver(work.engine, name)
         live = live_or_suggest(work, resolver)
-        searcher = Searcher(work.engine, resolver, on_leg_failure=work.profile.on_leg_failure)
-        result = searcher.search(SearchQuery(query, k=k, offset=offset, filter=clause, source=True))
+        searcher = Searcher(
+            work.engine,
+            resolver,
+            models_of=work.models,
+            on_leg_failure=work.profile.on_leg_failure,
+            on_model_failure=work.profile.on_model_failure,
+        )
+        result = searcher.search(
+            SearchQuery(query, k=k, offset=offset, filter=clause, source=True, rerank=not no_rerank)
+        )
     if settings.json:
         emit_json(result_json(result, query))
         return ExitCode.OK

@@ -38,6 +38,12 @@ def excerpt_of(source: Mapping[str, Any], program: Program, query: str) -> str:
     return _cut(text, where)
 
 
+def section_excerpt(text: str, program: Program, query: str) -> str:
+    """The text of a section around the query's terms."""
+    plain = _plain(text, program)
+    return _cut(plain, _best(plain, query) or 0)
+
+
 def _bodies(source: Mapping[str, Any], program: Program) -> Iterator[str]:
     for name, path in program.source.fields.items():
         text = _text(source, path)
