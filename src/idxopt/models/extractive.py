@@ -51,7 +51,7 @@ _CONCLUSION = re.compile(
 )
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022>|]|\d{1,3}[.)])[ \t]")
 _DEFINITION = re.compile(
-    r"^(?:(?:An?|The)\s+)?(?P<what>[^\W\d_][\w .'()/-]{1,60}?)\s+(?P<verb>is|are|means|refers to|denotes)\s+"
+    r"^(?P<article>(?:An?|The)\s+)?(?P<what>[^\W\d_][\w .'()/-]{1,60}?)\s+(?P<verb>is|are|means|refers to|denotes)\s+"
     r"(?:an?|the|any|one|a\s+set|used|defined)\b"
 )
 _POINTING = frozenset(
@@ -120,7 +120,8 @@ def _questions(text: str, options: Mapping[str, Any]) -> dict[str, Any]:
         match = _DEFINITION.match(sentence)
         if match is not None and match["what"].split()[0].lower() not in _POINTING:
             verb = "are" if match["verb"] == "are" else "is"
-            found.append(f"What {verb} {match['what'].strip()}?")
+            article = " ".join((match["article"] or "").lower().split())
+            found.append(" ".join(f"What {verb} {article} {match['what']}".split()) + "?")
     unique = {question.lower(): question for question in reversed(found) if question}
     ordered = [question for question in dict.fromkeys(found) if unique.get(question.lower()) == question]
     return {"questions": ordered[: options.get("count", 5)]}

@@ -8,12 +8,14 @@ Definitions, by rules where the paper uses spaCy, so that no model is needed:
 
 - numbers: digits with decimal parts, thousands separators removed, values compared (`91.0` is `91`); numbers of ordered
   list items are none. Distinct ones are counted.
-- acronyms: words of two or more capitals and digits that begin with a capital, without a plural `s`. Distinct.
+- acronyms: words of two or more capitals and digits that begin with a capital, also joined by hyphens, without a
+  plural `s`. Distinct.
 - entities: runs of capitalised words, as `enrich entities` finds them. Kept: the run stands in the rewritten text.
 - terms of a sentence: its acronyms, identifiers and words capitalised within it; its words of six letters and more
   where it has none of these. A number is lost from a sentence when a term of the sentence is kept and the number is
   not.
-- spans of a rewritten text: its numbers, acronyms and entities. Absent: not in the source (entities: a word is not).
+- spans of a rewritten text: its numbers, acronyms and entities. Absent: a number, or a
+  word of the others, is not in the source.
 - verbatim: the share of the source's sentences that stand in the rewritten text but for white space.
 """
 
@@ -39,7 +41,7 @@ _ALL = 1_000_000
 _LONG = 6
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)*")
 _ITEM = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+", re.MULTILINE)
-_ACRONYM = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]+)s?(?![\w])")
+_ACRONYM = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]+)*)s?(?!\w)")
 _IDENTIFIER = re.compile(r"\b\w*(?:[a-z][A-Z]|_|\d[A-Za-z]|[A-Za-z]\d)\w*\b")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]\w+")
 
@@ -149,14 +151,9 @@ def _kept(before: frozenset[str], after: frozenset[str]) -> Count:
 
 def _absent(before: _Signals, after: _Signals, source: str) -> Count:
     words = set(standard_tokens(lowercase(source)))
-    unknown = [name for name in after.entities if not set(standard_tokens(lowercase(name))) <= words]
-    upper = {word.upper() for word in words}
-    absent = (
-        len(after.numbers - before.numbers)
-        + sum(one not in upper for one in after.acronyms - before.acronyms)
-        + len(unknown)
-    )
-    return Count(absent, len(after.numbers) + len(after.acronyms) + len(after.entities))
+    named = {*after.acronyms, *after.entities}
+    unknown = [name for name in named if not set(standard_tokens(lowercase(name))) <= words]
+    return Count(len(after.numbers - before.numbers) + len(unknown), len(after.numbers) + len(named))
 
 
 def _lost(source: str, after: _Signals, folded: str) -> Iterable[str]:
