@@ -50,7 +50,7 @@ torch-venv: ## make the environment with torch (5 GB) from requirements-sidecar.
 	    -r requirements-sidecar.lock && touch "$(TORCH_VENV)/.installed"; }
 
 test-torch: torch-venv ## the tests that need torch, in that environment
-	@PYTHONPATH="$(CURDIR)/src" "$(TORCH_VENV)/bin/python" -m pytest -m torch
+	@PYTHONPATH="$(CURDIR)/src" "$(TORCH_VENV)/bin/python" -m pytest -p no:cacheprovider -m torch --timeout 1200
 
 check: lint types imports ## ruff, mypy, import-linter
 

@@ -38,6 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if NODE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("cluster")
+        if "sentence-transformers" in getattr(getattr(item, "callspec", None), "id", ""):
+            item.add_marker("torch")
 
 
 def skip_or_fail(reason: str) -> NoReturn:

@@ -56,7 +56,7 @@ def test_h23_halves_until_it_fits_and_keeps_count_and_order():
     texts = [f"{number} " + "word " * random.Random(number).randint(0, 50) for number in range(37)]
     random.Random(7).shuffle(texts)
     call, sizes = upper(no_memory_above(5))
-    halved = []
+    halved: list[int] = []
     assert run_halving(texts, call, on_halved=halved.append) == [text.upper() for text in texts]
     assert halved
     assert min(halved) > 5

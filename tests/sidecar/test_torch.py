@@ -114,7 +114,7 @@ def test_the_sidecar_serves_both_from_torch(minilm, cross_encoder, tmp_path: Pat
     toml.write_text(f'[models.embedder]\n{table}"{minilm}"\n[models.ce]\n{table}"{cross_encoder}"\n')
     with open_models({"minilm": minilm_spec()}, minilm_settings()) as onnx:
         expected = onnx.embedder("minilm").embed(TEXTS, "passage").vectors
-    with process(toml, wait_s=180) as (server, child), ThreadPoolExecutor(6) as pool:
+    with process(toml, wait_s=600) as (server, child), ThreadPoolExecutor(6) as pool:
         kinds = {model["id"]: model["kind"] for model in server.get("/info").json()["models"]}
         assert kinds == {"embedder": "embedder", "ce": "reranker"}
         answers = [answer.json() for answer in pool.map(lambda text: server.embed(text, "embedder"), TEXTS)]

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from typing import Any
 
 import cohere
 import numpy as np
@@ -50,7 +51,7 @@ def test_the_openai_client_gets_its_vectors(server, options):
     """Without `encoding_format` that client asks for base64 and decodes it itself."""
     client = openai.OpenAI(base_url=f"{server.url}/v1", api_key=TOKEN, max_retries=0)
     answer = client.embeddings.create(model="fake", input=TEXTS, user="somebody", **options)
-    values = [item.embedding for item in answer.data]
+    values: list[Any] = [item.embedding for item in answer.data]
     if options.get("encoding_format") == "base64":
         assert all(isinstance(value, str) for value in values)
         values = [np.frombuffer(base64.b64decode(value), np.float32) for value in values]
@@ -79,7 +80,10 @@ def test_the_openai_client_lists_models_and_understands_errors(server):
 
 def test_langchain_gets_its_vectors(server):
     client = OpenAIEmbeddings(
-        base_url=f"{server.url}/v1", api_key=SecretStr(TOKEN), model="fake", check_embedding_ctx_length=False
+        openai_api_base=f"{server.url}/v1",
+        openai_api_key=SecretStr(TOKEN),
+        model="fake",
+        check_embedding_ctx_length=False,
     )
     assert np.array_equal(np.asarray(client.embed_documents(TEXTS), np.float32), expected(TEXTS))
     assert np.array_equal(np.asarray(client.embed_query(TEXTS[0]), np.float32), vector_of(TEXTS[0]))
