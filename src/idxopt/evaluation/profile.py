@@ -10,6 +10,7 @@ title is called an id where it holds no lower-case word of three letters, or is 
 
 from __future__ import annotations
 
+import heapq
 import re
 import statistics
 from collections import Counter
@@ -32,6 +33,7 @@ WINDOW_WORDS = 190
 """Words of English prose in an encoder's window of 256 tokens."""
 ONE_LINE_WORDS = 12
 _SENTENCE_WORDS = 15
+_SUBJECT_TERMS = 5
 _REPEATED_IN = 3
 
 _FILE_NAME = re.compile(r"[\w.-]+\.(?:\w{1,5})|\S*[/\\]\S*", re.ASCII)
@@ -43,7 +45,9 @@ _MARKDOWN_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class Titles:
     """`share`: documents with a title. Of those: `distinct` titles, `words` in the mean, `in_body`: share of the
-    title's words (no stop words) that stand in the body, `id_like`.
+    title's words (no stop words) that stand in the body, `id_like`, and `named`: share of those words among the five
+    terms of the body with the highest TF-IDF. Where that is high, a document is an entry about the thing it is named
+    after.
     """
 
     share: float
@@ -51,6 +55,7 @@ class Titles:
     words: float
     in_body: float
     id_like: float
+    named: float = 0.0
 
     @property
     def quality(self) -> float:
@@ -115,6 +120,7 @@ class _Found:
     title_words: list[str]
     title: str
     in_body: float
+    named: float
     tree_words: int
     sections: int
     headings: list[str]
@@ -167,6 +173,7 @@ def _found(text: Text, markup: Markup, reference: Reference) -> _Found:
         title_words=title_words,
         title=" ".join(text.title.split()),
         in_body=len(named & set(tokens)) / len(named) if named else 0.0,
+        named=len(named & _subject(tokens, reference)) / len(named) if named else 0.0,
         tree_words=sum(len(prime_tokens(" ".join(section.path))) for section in sections),
         sections=max(1, len(sections)),
         headings=in_tree,
@@ -175,6 +182,13 @@ def _found(text: Text, markup: Markup, reference: Reference) -> _Found:
         density=density_of(tokens, reference),
         markdown=markup == "text" and _MARKDOWN_HEADING.search(text.body) is not None,
     )
+
+
+def _subject(tokens: Sequence[str], reference: Reference) -> set[str]:
+    """The terms that a body is most about."""
+    counts = Counter(token for token in tokens if token not in STOP_WORDS)
+    best = heapq.nsmallest(_SUBJECT_TERMS, counts, key=lambda term: (-counts[term] * reference.idf(term), term))
+    return set(best)
 
 
 def _section_headings(text: Text, markup: Markup) -> list[str]:
@@ -211,6 +225,7 @@ def _titles(found: Sequence[_Found]) -> Titles:
         words=_mean(len(one.title_words) for one in titled),
         in_body=_mean(one.in_body for one in titled),
         id_like=_mean(is_id(one.title) for one in titled),
+        named=_mean(one.named for one in titled),
     )
 
 

@@ -6,13 +6,16 @@ Regimes
 - `saturated`: no headings to speak of, or documents that fit an encoder's window. Nothing is missing from the vector of
   the text itself, and replacing it can only lose.
 - `deficit-bridging`: text that an encoder reads badly (few function words: code, tables, signatures) with titles or
-  headings that say in words what it is.
+  headings that say in words what it is; or entries about one thing whose windows speak of other things too.
 - `structure-exploiting`: true headings in documents longer than a window.
 
 The predicted sign is that of `offline - raw` in a dense index: one vector of title, terms and headings, against the
 best window of the body. A window holds what the metadata leaves out, so metadata loses by what it fails to tell.
 `told`, 0 to 1, is .7 for titles that tell the documents apart and .3 for headings that name their parts; the strength
-of a loss is what is missing to 1. Metadata can win only where windows are bad at saying which document they are from.
+of a loss is what is missing to 1. Metadata can win only where windows are bad at saying which document they are from,
+and it is not: entries about one thing that the title names (`named`), each of several windows, with no heading tree
+that drowns the name. The thresholds are reasoned, but for NAMED, which lies between medquad_pages (.90) and the next of
+the collections scifact, cranfield and medquad_pages (.24): see `benchmarks/regimes.py` for the other half.
 """
 
 from __future__ import annotations
@@ -38,6 +41,13 @@ PROSE = 0.25
 """Stop words a token of text that is read as prose; English prose has .35 to .45, code and tables below .2."""
 GOOD_TITLES = 0.5
 LEAST_STRENGTH = 0.05
+NAMED = 0.7
+"""Share of the titles' words among the main terms of their bodies from which documents are entries about a thing."""
+GOOD_NAMES = 0.8
+SEVERAL_WINDOWS = 2.0
+
+
+ENTRIES = "documents are entries about the thing that their title names, and their windows speak of other things too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ def predict(found: Profile) -> Prediction:
     """The regime, what to use, and why. Pure: no query, no model."""
     regime, why = _regime(found)
     sign, strength, because = _sign(found, regime)
-    recommended, advice = _recommended(regime, sign)
+    recommended, advice = _recommended(found, regime)
     return Prediction(
         regime=regime,
         recommended=recommended,
@@ -84,6 +94,8 @@ def _regime(found: Profile) -> tuple[Regime, str]:
             f"only {found.density.mean.stop_ratio:.0%} of the tokens are function words: code or tables, which an "
             "encoder reads badly, under titles or headings in words"
         )
+    if _entries(found) and headings.coverage < COVERED:
+        return "deficit-bridging", ENTRIES
     if headings.coverage < HEADING_FREE:
         return "saturated", "there are no headings, so metadata is the title and five terms"
     if headings.coverage < COVERED:
@@ -101,25 +113,42 @@ def told(titles: Titles, headings: Headings) -> float:
     return 0.7 * titles.quality + 0.3 * named
 
 
+def _entries(found: Profile) -> bool:
+    """Whether documents are entries about the thing that their title names, each of several windows."""
+    named = found.titles.named >= NAMED and found.titles.quality >= GOOD_NAMES
+    return named and found.lengths.windows >= SEVERAL_WINDOWS
+
+
 def _sign(found: Profile, regime: Regime) -> tuple[Sign, float, list[str]]:
     share = told(found.titles, found.headings)
-    missing = max(LEAST_STRENGTH, 1 - share)
+    if _entries(found):
+        if regime == "deficit-bridging":
+            return (
+                "+",
+                found.titles.named * found.titles.quality / 2,
+                ["a title names its document better than windows"],
+            )
+        return "-", LEAST_STRENGTH, [ENTRIES, "the heading tree drowns the name, though"]
     if regime == "deficit-bridging":
         return "+", max(LEAST_STRENGTH, share - 0.5), ["titles and headings speak for text that an encoder misreads"]
-    return "-", min(1.0, missing), [f"titles and headings tell {share:.0%} of what tells the documents apart"]
+    missing = min(1.0, max(LEAST_STRENGTH, 1 - share))
+    return "-", missing, [f"titles and headings tell {share:.0%} of what tells the documents apart"]
 
 
-def _recommended(regime: Regime, sign: Sign) -> tuple[str, str]:
-    match regime, sign:
-        case "fragmented", _:
+def _recommended(found: Profile, regime: Regime) -> tuple[str, str]:
+    match regime:
+        case "fragmented":
             return "raw", "leave structure off: windows keep an argument together"
-        case "saturated", _:
+        case _ if _entries(found):
+            return (
+                "title",
+                "embed the title alone, beside BM25 over the full text: queries ask for the thing by its name",
+            )
+        case "saturated":
             return "raw", "index the text itself; terms-beside-text limits the harm of metadata without helping"
-        case "deficit-bridging", _:
+        case "deficit-bridging":
             return "offline", "metadata gives the encoder words to hold on to, at one vector a document"
-        case _, "+":
-            return "offline", "metadata says what a document is about, at one vector a document"
-        case _:
+        case "structure-exploiting":
             return "structure-chunks", (
                 "embed sections; offline costs a fraction of it and is for hybrid search with a reranker, where BM25 "
                 "over the full text makes up for what metadata leaves out"

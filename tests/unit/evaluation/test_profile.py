@@ -33,6 +33,8 @@ def test_a_small_corpus_counted_by_hand():
     assert titles.id_like == 0
     # pump stands in pumps and pipes, care in pumps alone (its first heading)
     assert titles.in_body == pytest.approx((2 / 2 + 0 / 2 + 1 / 2) / 3)
+    # the filler's five words (gasket, pump, wears, oil, low) are the main terms of each body: pump is, care is not
+    assert titles.named == pytest.approx((1 / 2 + 0 / 2 + 1 / 2) / 3)
     assert titles.quality == pytest.approx(3 / 4 * 2 / 3)
     assert found.lengths.beyond_window == 0
     assert found.unread_markdown == 0

@@ -26,6 +26,8 @@ MANUAL = Profile(
 BARE = replace(MANUAL, headings=Headings(0, 1, 0, 0, 0, 0, 0, 0))
 SHORT = replace(MANUAL, lengths=Lengths(120, 50, 110, 200, 0.1))
 CODE = replace(MANUAL, density=CorpusDensity(Density(0.12, 4, 80, 25, 900), 100, 0))
+NAMED = replace(MANUAL, titles=replace(MANUAL.titles, words=2.5, named=0.9))
+"""Entries about a thing each."""
 LATEX = replace(MANUAL, headings=replace(MANUAL.headings, false=0.6))
 SCRAPS = replace(MANUAL, headings=replace(MANUAL.headings, one_line=0.7))
 
@@ -38,10 +40,24 @@ SCRAPS = replace(MANUAL, headings=replace(MANUAL.headings, one_line=0.7))
         (SHORT, "saturated", "raw"),
         (replace(MANUAL, headings=replace(MANUAL.headings, coverage=0.3)), "saturated", "raw"),
         (CODE, "deficit-bridging", "offline"),
+        (NAMED, "structure-exploiting", "title"),
+        (replace(NAMED, headings=BARE.headings), "deficit-bridging", "title"),
+        (replace(NAMED, headings=BARE.headings, lengths=SHORT.lengths), "saturated", "raw"),
         (LATEX, "fragmented", "raw"),
         (SCRAPS, "fragmented", "raw"),
     ],
-    ids=["manual", "no headings", "short", "few headings", "code", "formulas", "one-line sections"],
+    ids=[
+        "manual",
+        "no headings",
+        "short",
+        "few headings",
+        "code",
+        "entries",
+        "bare entries",
+        "short entries",
+        "formulas",
+        "scraps",
+    ],
 )
 def test_the_regime_and_what_is_recommended(found, regime, recommended):
     prediction = predict(found)
@@ -52,6 +68,22 @@ def test_the_regime_and_what_is_recommended(found, regime, recommended):
 def test_code_without_titles_and_headings_has_nothing_to_bridge_with():
     bare = replace(CODE, headings=BARE.headings, titles=Titles(0, 0, 0, 0, 0))
     assert predict(bare).regime == "saturated"
+
+
+@pytest.mark.parametrize(
+    ("found", "sign"),
+    [
+        (MANUAL, "-"),
+        (BARE, "-"),
+        (CODE, "+"),
+        (NAMED, "-"),
+        (replace(NAMED, headings=BARE.headings), "+"),
+        (replace(NAMED, headings=BARE.headings, titles=replace(NAMED.titles, named=0.5)), "-"),
+        (replace(NAMED, headings=BARE.headings, titles=replace(NAMED.titles, distinct=0.5)), "-"),
+    ],
+)
+def test_metadata_is_expected_to_win_only_where_windows_do_not_name_their_document(found, sign):
+    assert predict(found).sign == sign
 
 
 def test_text_without_headings_is_always_warned_of():

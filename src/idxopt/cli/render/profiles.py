@@ -49,6 +49,7 @@ def _rows(found: Profile, own: SelfRetrieval | None) -> Iterator[tuple[str, str,
         yield "titles", "distinct", f"{titles.distinct:.0%}"
         yield "titles", "words", f"{titles.words:.1f}"
         yield "titles", "of their words found in the body", f"{titles.in_body:.0%}"
+        yield "titles", "of their words among the body's five main terms", f"{titles.named:.0%}"
         yield "titles", "that look like an id or a file name", f"{titles.id_like:.0%}"
     yield "density", "stop words", f"{density.stop_ratio:.0%}"
     yield "density", "mean IDF", f"{density.mean_idf:.2f}"
