@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from idxopt.operators.enrich.keywords import EMPTY
 from idxopt.operators.frequencies import IDF_DIGITS
@@ -37,23 +37,30 @@ def compile_prime_terms(step: PrimeTerms, context: Context) -> Transform:
     return adding(step.field, step.into, _terms(step, context.markup, *table.idf()))
 
 
-def _terms(step: PrimeTerms, markup: Markup, idf: dict[str, float], absent: float) -> Callable[[str], list[str]]:
-    stop_words = stop_words_of(step)
-    rate = decay_rate(step)
-
+def _terms(step: PrimeTerms, markup: Markup, idf: Mapping[str, float], absent: float) -> Callable[[str], list[str]]:
     def terms(text: str) -> list[str]:
-        tokens = prime_terms_of(text, markup)
-        in_heading = heading_terms(text, markup)
-        first = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
-        scores: dict[str, int] = {}
-        for term, count in Counter(tokens).items():
-            if term not in stop_words:
-                early = decay(rate, first[term] / len(tokens))
-                boost = 1 + step.beta if term in in_heading else 1.0
-                scores[term] = math.floor(count * idf.get(term, absent) * early * boost * _UNITS + 0.5)
+        scores = prime_scores(step, text, markup, idf, absent)
         return sorted(scores, key=lambda term: (-scores[term], term))[: step.top]
 
     return terms
+
+
+def prime_scores(
+    step: PrimeTerms, text: str, markup: Markup, idf: Mapping[str, float], absent: float
+) -> dict[str, int]:
+    """The score of every term that is no stop word, in units of 10^-9. `absent`: IDF of a term that `idf` lacks."""
+    stop_words = stop_words_of(step)
+    rate = decay_rate(step)
+    tokens = prime_terms_of(text, markup)
+    in_heading = heading_terms(text, markup)
+    first = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
+    scores: dict[str, int] = {}
+    for term, count in Counter(tokens).items():
+        if term not in stop_words:
+            early = decay(rate, first[term] / len(tokens))
+            boost = 1 + step.beta if term in in_heading else 1.0
+            scores[term] = math.floor(count * idf.get(term, absent) * early * boost * _UNITS + 0.5)
+    return scores
 
 
 def stop_words_of(step: PrimeTerms) -> frozenset[str]:
