@@ -8,6 +8,11 @@ from typing import TypeVar
 from idxopt.errors import ModelError
 from idxopt.models.ports import Progress
 
+CPU_TOKENS = 1_024
+"""A batch on a CPU: its activations stay in the cache; batches of 8,192 tokens took a fifth longer (MiniLM, 24 and 240
+tokens a text)."""
+GPU_TOKENS = 32_768
+
 T = TypeVar("T")
 
 

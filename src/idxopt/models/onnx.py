@@ -13,7 +13,7 @@ import onnxruntime
 from tokenizers import Encoding
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import DeviceFull, run_in_batches
+from idxopt.models.batches import CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
 from idxopt.models.folder import ModelFolder, fingerprint, longest, onnx_file, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
@@ -54,9 +54,12 @@ class Network:
         self._pad_id = pad_id
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3  # errors; they are raised too
+        # Threads that spin while they wait take the processor from the engine's and from other models.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if settings.threads is not None:
             options.intra_op_num_threads = settings.threads
         providers = _execution(settings.device, place)
+        self.on_cpu = providers == ["CPUExecutionProvider"]
         try:
             self._session = onnxruntime.InferenceSession(str(file), options, providers=providers)
         except Exception as error:  # the runtime's exceptions have no common base of their own
@@ -114,7 +117,8 @@ class _Encoder:
     ) -> None:
         self._network = network
         self._identity = identity
-        self._budget = settings.batch_tokens
+        usual = CPU_TOKENS if network.on_cpu else GPU_TOKENS
+        self._budget = settings.tokens_at_once(usual)
         self._limit = longest(spec.max_tokens, folder, f"{network.place}.max_tokens")
         self._tokenizer = LimitedTokenizer(
             read_tokenization(folder.tokenizer), self._limit, pairs=spec.kind == "reranker", place=network.place

@@ -18,7 +18,7 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Tokenization
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import DeviceFull, run_in_batches
+from idxopt.models.batches import CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
 from idxopt.models.folder import ModelFolder, fingerprint, longest, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
@@ -152,7 +152,7 @@ class _Encoder:
     ) -> None:
         self._runtime = runtime
         self._identity = identity
-        self._budget = settings.batch_tokens
+        self._budget = settings.tokens_at_once(CPU_TOKENS if runtime.device == "cpu" else GPU_TOKENS)
         self._model = model
         backend = getattr(model.tokenizer, "backend_tokenizer", None)
         if backend is None:

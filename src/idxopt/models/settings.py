@@ -17,7 +17,7 @@ class ModelSettings(BaseModel):
     `path`: folder of a local model; `file`: the ONNX file inside, `tokenizer`: a folder or tokenizer.json when it is
     not in `path`. `url`, `model` (the name that the server knows; the id where left out), `key` (reference to a
     secret), `ca`: of a server. `pooling`: as the model's folder says where left out. `batch_tokens`: padded tokens of
-    one batch. `price_input`, `price_output`: of a million tokens, in `currency`.
+    one batch; see `tokens_at_once`. `price_input`, `price_output`: of a million tokens, in `currency`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -51,3 +51,7 @@ class ModelSettings(BaseModel):
         if self.url and "@" in self.url.partition("://")[2].partition("/")[0]:
             raise ValueError("the address holds a user or password: give a key as a reference")
         return self
+
+    def tokens_at_once(self, usual: int) -> int:
+        """`batch_tokens` where the table sets it, else what is usual for the device."""
+        return self.batch_tokens if "batch_tokens" in self.model_fields_set else usual
