@@ -7,7 +7,7 @@ from typing import Literal
 
 from idxopt.builds import names
 from idxopt.builds.state import StateStore
-from idxopt.engines.port import Reader
+from idxopt.engines.port import Capabilities, Reader
 from idxopt.errors import IdxoptError
 
 Verdict = Literal["ok", "warning", "failed"]
@@ -42,6 +42,7 @@ def examine(reader: Reader) -> list[Check]:
             f"{capabilities.max_request_bytes // 2**20} MB a request",
         ),
     ]
+    checks.append(_vectors(capabilities))
     checks += [Check("probe", "warning", note) for note in capabilities.notes]
     checks += [_tried("aliases", lambda: reader.aliases("*"), "the user needs indices:admin/aliases/get")]
     checks += [_tried("templates", reader.templates, "the user needs indices:admin/index_template/get")]
@@ -50,6 +51,20 @@ def examine(reader: Reader) -> list[Check]:
     ]
     checks += [_tried("state", lambda: StateStore(reader).names(), f"the user needs to read {names.BUILDS_INDEX}")]
     return checks
+
+
+def _vectors(capabilities: Capabilities) -> Check:
+    """No k-NN is no fault until a program has a dense leg; a plan for one is refused then."""
+    if capabilities.engine == "embedded":
+        return Check("vectors", "ok", "exact kNN, HNSW graphs in large indices")
+    remedy = "programs with `dense` legs need the plugin opensearch-knn on every node"
+    match capabilities.knn:
+        case True:
+            return Check("vectors", "ok", "k-NN plugin on every node; indices are made with its engine lucene")
+        case False:
+            return Check("vectors", "warning", "the k-NN plugin is missing on some node", remedy)
+        case None:
+            return Check("vectors", "warning", "unknown, the plugins could not be read", remedy)
 
 
 def _tried(what: str, read: object, remedy: str) -> Check:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import orjson
 
+from idxopt.builds.vectors import embedded_text
+from idxopt.compiler.dense import dense_text
 from idxopt.deploy.generation import Counting, models_at
 from idxopt.deploy.intent import Estimate, Plan
 from idxopt.errors import ConfigError, SourceError
@@ -25,8 +28,15 @@ from idxopt.sources.source import Source
 SAMPLED = 1_000
 LOAD_BYTES_PER_SECOND = 4_000_000
 """What a small node indexes on one core; a guess that errs on the slow side."""
+JSON_BYTES = 10
+"""Of one number of a vector in a row's JSON."""
 INDEX_FACTOR = 0.6
 """Index bytes a byte of stored rows: .60 on awsdocs_small and .56 on scifact (2.19.1, one shard)."""
+
+
+def vector_bytes(dimension: int, m: int) -> float:
+    """Of one vector in an HNSW graph, in memory as on disk (k-NN's own estimate)."""
+    return 1.1 * (4 * dimension + 8 * m)
 
 
 @dataclass(slots=True)
@@ -62,6 +72,26 @@ def with_estimate(plan: Plan, program: Program, source: Source, known: Known | N
     return plan.model_copy(update={"estimate": made, "source": source.place, "notes": notes})
 
 
+@dataclass(slots=True)
+class _Seen:
+    """Of sampled documents: rows, bytes of their JSON, vectors and the bytes of their graph."""
+
+    rows: int = 0
+    size: int = 0
+    vectors: int = 0
+    graphs: float = 0.0
+
+    def add(self, bodies: Sequence[Mapping[str, Any]], program: Program, view: str) -> None:
+        self.rows += len(bodies)
+        self.size += sum(len(orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)) for body in bodies)
+        dense, text = program.views[view].dense, dense_text(program, view)
+        if dense is not None and text is not None:
+            vectors = sum(bool(embedded_text(body, text)) for body in bodies)
+            self.vectors += vectors
+            self.size += vectors * text.dimension * JSON_BYTES
+            self.graphs += vectors * vector_bytes(text.dimension, dense.hnsw.m)
+
+
 def estimate(
     program: Program, views: Sequence[str], source: Source, shards: int, rejects: Rejects, known: Known
 ) -> Estimate:
@@ -75,29 +105,30 @@ def estimate(
         raise rejects.first[0].error()
     began = time.perf_counter()
     texts = Counting(known.models) if known.models is not None else None
-    rows, size = _transformed(program, views, sample, known, texts)
+    seen = _transformed(program, views, sample, known, texts)
     spent = time.perf_counter() - began
     documents, exact = _documents(source, sample)
     scale = documents / len(sample) if sample else 0.0
-    stored = size * scale
+    stored = seen.size * scale
     return Estimate(
         sampled=len(sample),
         documents=documents,
         documents_exact=exact,
-        rows=round(rows * scale),
-        bytes=round(stored * INDEX_FACTOR),
+        rows=round(seen.rows * scale),
+        bytes=round(stored * INDEX_FACTOR + seen.graphs * scale),
         seconds=spent * scale + stored / LOAD_BYTES_PER_SECOND,
         shards=shards * len(views),
+        vectors=round(seen.vectors * scale),
         generated=texts.estimates(scale) if texts is not None else (),
     )
 
 
 def _transformed(
     program: Program, views: Sequence[str], sample: Sequence[Document], known: Known, texts: Counting | None
-) -> tuple[int, int]:
+) -> _Seen:
     tables = build_tables(program, sample)
     models = known.steps(program)
-    rows = size = 0
+    seen = _Seen()
     for view in views:
         interpreter = Interpreter(program, view, tables, models=models)
         for document in sample:
@@ -108,9 +139,8 @@ def _transformed(
             except NotGenerated as missing:
                 _count(missing, models, program, known, texts)
                 bodies = [document.source]
-            rows += len(bodies)
-            size += sum(len(orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)) for body in bodies)
-    return rows, size
+            seen.add(bodies, program, view)
+    return seen
 
 
 def _count(missing: NotGenerated, models: StepModels, program: Program, known: Known, texts: Counting | None) -> None:

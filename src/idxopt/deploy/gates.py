@@ -18,7 +18,6 @@ from idxopt.engines.port import Reader
 from idxopt.errors import GateRefused
 from idxopt.evaluation.comparison import Evaluation, answer_queries, evaluate_run, non_inferior
 from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric
-from idxopt.hashing import content_digest
 from idxopt.models.opening import Models
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document, StoredRow, row_digest
@@ -92,7 +91,7 @@ def sample_gate(
                 reasons.append(f"{compiled.index}: row {id} is not stored as the program makes it")
             elif not vectors_agree(stored[id].source, row.body):
                 reasons.append(f"{compiled.index}: row {id} is not stored with the vector that the model gives")
-        if compiled.pipeline is not None and not compiled.lost_on_write:
+        if compiled.pipeline is not None and set(compiled.lost_on_write) <= {"vector"}:
             reasons += _pipeline(reader, compiled, sample, {row.doc_id: row.body for row in rows.values()})
     return reasons
 
@@ -108,7 +107,7 @@ def _pipeline(
     return [
         f"{view.pipeline_name}: the pipeline makes another document of {document.id} than the program"
         for document, source in zip(sample, made, strict=True)
-        if not _incomplete(source) and content_digest(source) != content_digest(dict(wanted[document.id]))
+        if not _incomplete(source) and row_digest(source) != row_digest(wanted[document.id])
     ]
 
 

@@ -51,8 +51,8 @@ class TextsEstimate(Data):
 
 
 class Estimate(Data):
-    """What the build will cost, from `sampled` documents of the source (never a scan of the corpus). `generated`: texts
-    that are not in the store yet.
+    """What the build will cost, from `sampled` documents of the source (never a scan of the corpus). `vectors`: rows to
+    embed, whose time is not in `seconds`. `generated`: texts that are not in the store yet.
     """
 
     sampled: int
@@ -62,6 +62,7 @@ class Estimate(Data):
     bytes: int
     seconds: float
     shards: int
+    vectors: int = 0
     generated: tuple[TextsEstimate, ...] = ()
 
 

@@ -11,6 +11,7 @@ import typer
 
 from idxopt.cli import options
 from idxopt.cli.outputs import is_artifact, refuse_foreign
+from idxopt.cli.render.plans import lacking
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, write
 from idxopt.errors import BuildError, ExitCode, UsageError
@@ -77,7 +78,7 @@ def compile_program(
         for step in view.placements:
             write(f"  {step.number} {step.operator}: {step.place} ({step.why})")
         if view.lost_on_write:
-            write(f"  ! documents written through the alias will lack: {', '.join(view.lost_on_write)}")
+            write(f"  ! documents written through the alias will lack: {lacking(view.lost_on_write)}")
     for file in files:
         write(f"wrote {out / file}" if out is not None else f"artifact {file}")
     return ExitCode.OK

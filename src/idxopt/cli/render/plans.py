@@ -49,7 +49,7 @@ def warning_lines(plan: Plan) -> Iterator[str]:
         if fields:
             yield (
                 f"! documents written through the alias later will lack, until the next build: view {view}: "
-                f"{', '.join(fields)}"
+                f"{lacking(fields)}"
             )
     if plan.estimate is not None:
         yield from texts_lines(plan.estimate.generated, "about ")
@@ -59,6 +59,11 @@ def warning_lines(plan: Plan) -> Iterator[str]:
         yield "! no documents were named, so there is no estimate; apply needs --source"
     if plan.intent.only and plan.builds:
         yield "! --view limits what is built; all aliases still move together, or not at all"
+
+
+def lacking(fields: Sequence[str]) -> str:
+    """Names of fields that a document lacks; a vector is told with what it means."""
+    return ", ".join("vector (the dense leg does not find them)" if name == "vector" else name for name in fields)
 
 
 def texts_lines(estimates: Sequence[TextsEstimate], about: str = "") -> Iterator[str]:
@@ -84,9 +89,10 @@ def totals(plan: Plan) -> str:
         return f"{line}."
     size = plan.estimate
     about = "" if size.documents_exact else "about "
+    vectors = f" and the time to embed {counted(size.vectors, 'row')}" if size.vectors else ""
     return (
         f"{line}; {about}{counted(size.documents, 'document')}, {counted(size.rows, 'row')}, "
-        f"{bytes_text(size.bytes)}, {counted(size.shards, 'shard')}, {seconds_text(size.seconds)} "
+        f"{bytes_text(size.bytes)}, {counted(size.shards, 'shard')}, {seconds_text(size.seconds)}{vectors} "
         f"(from {counted(size.sampled, 'sampled document')})."
     )
 

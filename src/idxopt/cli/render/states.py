@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
+from idxopt.cli.render.plans import lacking
 from idxopt.cli.units import bytes_text, counted
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ def _live_lines(status: Status, live: Manifest) -> Iterator[str]:
         yield f"  writes of applications since then: {status.writes}"
     for view, fields in status.lost_on_write.items():
         if fields:
-            yield (
-                f"! documents written through the alias lack, until the next build: view {view}: {', '.join(fields)}"
-            )
+            yield f"! documents written through the alias lack, until the next build: view {view}: {lacking(fields)}"
     for lag in status.lag:
         yield f"! {lag.what}"
 
