@@ -69,16 +69,19 @@ format: $(STAMP) ## let ruff format and mend what it can
 	@$(BIN)/ruff format .
 
 # The locks hold versions and hashes for every platform, and no address: any index that has the same files will do.
-LOCK = .venv-lock/bin/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+LOCK = .venv-lock/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --upgrade --quiet
 
-lock: ## resolve pyproject.toml anew into requirements.lock and requirements-sidecar.lock
+lock: ## resolve pyproject.toml anew into the four locks: idxopt, with torch, and for the two images
 	@test -x .venv-lock/bin/uv || { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv; }
-	@$(LOCK) $(LOCKED_EXTRAS) --output-file requirements.lock
-	@$(LOCK) $(LOCKED_EXTRAS) --extra sidecar --constraint requirements.lock --output-file requirements-sidecar.lock
-	@if grep -nE '://|--(extra-)?index-url|--find-links|--trusted-host' requirements*.lock; then \
+	@$(LOCK) --group dev $(LOCKED_EXTRAS) --output-file requirements.lock
+	@$(LOCK) --group dev $(LOCKED_EXTRAS) --extra sidecar -c requirements.lock --output-file requirements-sidecar.lock
+	@$(LOCK) --group build --extra serve -c requirements.lock --output-file docker/requirements-cpu.lock
+	@$(LOCK) --group build --extra sidecar -c requirements-sidecar.lock --output-file docker/requirements-cuda.lock
+	@if grep -nE '://|--(extra-)?index-url|--find-links|--trusted-host' $(LOCKS); then \
 	  echo "a lock names a host" >&2; exit 1; fi
-	@grep -c '==' requirements.lock requirements-sidecar.lock | sed 's/$$/ packages locked/'
+	@grep -c '==' $(LOCKS) | sed 's/$$/ packages locked/'
+LOCKS = requirements.lock requirements-sidecar.lock docker/requirements-cpu.lock docker/requirements-cuda.lock
 
 artifacts: $(STAMP) ## regenerate schema/, index_templates/, ingest_pipelines/ and the table of operators
 	@$(PY) -m idxopt.program.export
