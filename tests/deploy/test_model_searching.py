@@ -105,8 +105,8 @@ class Given:
 
 
 DENSE: dict[str, Any] = {"model": "words", "text": ["title", "body"]}
-LEXICAL = {"fields": {"title": {"analyzer": "english"}, "body": {"analyzer": "english"}}}
-MODELS = {
+LEXICAL: dict[str, Any] = {"fields": {"title": {"analyzer": "english"}, "body": {"analyzer": "english"}}}
+MODELS: dict[str, Any] = {
     "words": {"kind": "embedder", "id": "test/words", "dimension": DIMENSION, "similarity": "cosine"},
     "overlap": {"kind": "reranker", "id": "test/overlap"},
 }
@@ -148,7 +148,7 @@ def pages(count: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-BOTH = {"content": {"lexical": LEXICAL, "dense": DENSE}}
+BOTH: dict[str, Any] = {"content": {"lexical": LEXICAL, "dense": DENSE}}
 
 
 def test_one_query_is_encoded_once_and_asks_all_legs(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_view_that_combines_its_legs(engine: Engine, name: str, data: Path, tm
     assert [leg.score is not None for leg in explained.legs] == [True, True]
 
 
-RERANK = {"model": "overlap", "candidates": 5, "sections": 3}
+RERANK: dict[str, Any] = {"model": "overlap", "candidates": 5, "sections": 3}
 
 
 def test_reranked_by_the_best_section(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
