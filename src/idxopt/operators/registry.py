@@ -46,8 +46,9 @@ def _forms() -> dict[str, Form]:
 def _slices() -> tuple[Form, ...]:
     window = ("field", "window", "overlap", "min_size")
     headings = ("field", "level", "keep_heading_path", "min_size")
+    words = (*window, "cut")
     return (
-        Form("slice words", "client", "heavy", "text", "rows of at most `window` words", window, multiplies_rows=True),
+        Form("slice words", "client", "heavy", "text", "rows of at most `window` words", words, multiplies_rows=True),
         Form("slice sentences", "client", "heavy", "text", "rows of sentences", window, multiplies_rows=True),
         Form("slice paragraphs", "client", "light", "text", "rows of paragraphs", window, multiplies_rows=True),
         Form("slice headings", "client", "heavy", "marked-up text", "a row a section", headings, multiplies_rows=True),

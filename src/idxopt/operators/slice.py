@@ -7,6 +7,7 @@
 - tables (Markdown) are cut between rows, and the later pieces repeat the header, within the window.
 - `min_size`: a shorter last row takes units from the row before it; for headings, a section with fewer words is joined
   to the one after it (the last one to the one before).
+- `cut` sentences (words, tokens): a row ends where a sentence does; a sentence longer than `window` is cut inside.
 - headings: cut at `level` and above; a document without a heading of that level is cut at its most frequent one. A byte
   order mark and front matter are left out.
 """
@@ -81,7 +82,10 @@ def _tokenizer(path: str) -> Tokenizer:
 def _window_pieces(text: str, step: Slice, markup: Markup, spans: Spans) -> list[Piece]:
     starts = [start for start, _ in spans(text)]
     tables = _tables(text, markup) if len(starts) > (step.window or 1) else []
-    found = windows(text, starts, tables, size=step.window or 1, overlap=step.overlap, min_size=step.min_size)
+    stops = [start for start, _ in sentence_spans(text)] if step.cut == "sentences" else []
+    found = windows(
+        text, starts, tables, size=step.window or 1, overlap=step.overlap, min_size=step.min_size, stops=stops
+    )
     begin = skip_bom(text)
     return [_piece(text, max(window.start, begin), window.end, window.header) for window in found]
 

@@ -44,40 +44,53 @@ class _Zone:
 
 
 def windows(
-    text: str, starts: Sequence[int], tables: Sequence[Table], *, size: int, overlap: int, min_size: int
+    text: str,
+    starts: Sequence[int],
+    tables: Sequence[Table],
+    *,
+    size: int,
+    overlap: int,
+    min_size: int,
+    stops: Sequence[int] = (),
 ) -> list[Window]:
     """Windows of at most `size` units, each but the first beginning `overlap` units before the end of the one before.
 
     `starts` are the starts of the units. A last window below `min_size` units takes from the one before it. Inside
     tables windows may be smaller and overlap less, so that rows stay whole; only a row larger than a window is cut.
+    `stops`: starts of sentences, ascending; outside tables a window ends before one where it holds one.
     """
     if len(starts) <= size:
         return [Window(0, len(text))]
-    return _Cutter(text, starts, tables, size).windows(overlap, min_size)
+    return _Cutter(text, starts, tables, stops, size).windows(overlap, min_size)
 
 
 class _Cutter:
-    def __init__(self, text: str, starts: Sequence[int], tables: Sequence[Table], size: int) -> None:
+    def __init__(
+        self, text: str, starts: Sequence[int], tables: Sequence[Table], stops: Sequence[int], size: int
+    ) -> None:
         self._text = text
         self._size = size
         self._count = len(starts)
         self._positions = [0, *starts[1:], len(text)]
         self._zones = [zone for zone in (self._zone(table, starts) for table in tables) if zone is not None]
         self._zone_starts = [zone.start for zone in self._zones]
+        self._stops = sorted({self._boundary(place, starts) for place in stops})
 
     def _zone(self, table: Table, starts: Sequence[int]) -> _Zone | None:
         """The table in units. Its rows begin at their own first character, not only at their first unit."""
-        rows: list[int] = []
-        for place in (table.start, *table.rows, table.end):
-            unit = bisect_left(starts, place)
-            if 0 < unit < self._count and self._positions[unit - 1] < place < self._positions[unit]:
-                self._positions[unit] = place
-            rows.append(unit)
+        rows = [self._boundary(place, starts) for place in (table.start, *table.rows, table.end)]
         body = sorted({unit for unit in rows[1:-1] if unit < rows[-1]})
         if not body or body[0] == rows[0]:
             return None
         header = self._text[table.start : table.rows[0]]
         return _Zone(rows[0], body, rows[-1], header)
+
+    def _boundary(self, place: int, starts: Sequence[int]) -> int:
+        """The first unit from `place` on, which from now on begins there: signs before it go with it."""
+        unit = bisect_left(starts, place)
+        if 0 < unit < self._count and self._positions[unit - 1] < place < self._positions[unit]:
+            self._positions[unit] = place
+        return unit
 
     def windows(self, overlap: int, min_size: int) -> list[Window]:
         pieces = [self._piece(0)]
@@ -114,9 +127,14 @@ class _Cutter:
         end = min(start + room, self._count)
         zone = self._around(end) if end < self._count else None
         if zone is None:
-            return end
+            return end if end >= self._count else self._sentence_end(start, end)
         whole = zone.start if end <= zone.body else zone.rows[bisect_right(zone.rows, end) - 1]
         return whole if whole > start else end
+
+    def _sentence_end(self, start: int, end: int) -> int:
+        """The last boundary of sentences up to `end`, where there is one behind `start`."""
+        number = bisect_right(self._stops, end) - 1
+        return self._stops[number] if number >= 0 and self._stops[number] > start else end
 
     def _next_start(self, start: int, end: int, overlap: int) -> int:
         following = max(end - overlap, start + 1)

@@ -98,6 +98,9 @@ def _slice(step: Slice, at: Location, program: Program) -> Iterator[Problem]:
         yield Problem((*at, "unit"), f'model "{step.unit}" is a generator, whose tokens are no unit', remedy)
     elif step.unit not in (*UNITS, *models):
         yield Problem((*at, "unit"), f'unknown unit "{step.unit}"', nearest(step.unit, [*UNITS, *models]))
+    elif step.cut != "anywhere" and step.unit in ("sentences", "paragraphs", "headings"):
+        remedy = "remove it; it belongs to words and to the tokens of a model"
+        yield Problem((*at, "cut"), f"has no meaning with unit {step.unit}", remedy)
     elif step.unit == "headings":
         for name in ("window", "overlap"):
             if getattr(step, name):

@@ -30,7 +30,8 @@ class Slice(Model):
 
     `window`, `overlap` and `min_size` count units (words for `headings`, which takes no window: one row a section;
     slice again to bound its size). `level` and `keep_heading_path` belong to `headings`; the path is kept in the field
-    `path`.
+    `path`. `cut` belongs to words and the tokens of a model: with `sentences` a row ends where a sentence does, and
+    only a sentence longer than a window is cut inside.
     """
 
     op: Literal["slice"]
@@ -41,6 +42,7 @@ class Slice(Model):
     min_size: Annotated[int, Field(ge=0, le=100_000)] = 0
     level: Annotated[int, Field(ge=1, le=6)] = 2
     keep_heading_path: bool = False
+    cut: Literal["anywhere", "sentences"] = "anywhere"
 
 
 class Normalize(Model):

@@ -242,3 +242,36 @@ def test_texts_with_tables_are_covered_and_bounded_too(text, size, overlap, min_
         assert row.fields["body"].endswith(text[slice(*row.span)])
         position = row.span[1]
     assert position == len(text)
+
+
+def sentence_windows(text: str, size: int, overlap: int = 0, min_size: int = 0) -> list[Window]:
+    starts = [start for start, _ in standard_spans(text)]
+    stops = [start for start, _ in sentence_spans(text)]
+    return windows(text, starts, [], size=size, overlap=overlap, min_size=min_size, stops=stops)
+
+
+def test_windows_end_at_sentence_ends():
+    text = 'One two three. "Four five six," he said. Seven eight nine ten eleven twelve. End.'
+    found = [text[window.start : window.end] for window in sentence_windows(text, 9)]
+    assert found == ['One two three. "Four five six," he said. ', "Seven eight nine ten eleven twelve. End."]
+
+
+def test_a_sentence_longer_than_a_window_is_cut_inside_and_the_rest_starts_anew():
+    text = "Go. " + " ".join(f"W{number}" for number in range(12)) + ". Stop here."
+    found = [text[window.start : window.end].strip() for window in sentence_windows(text, 5)]
+    assert found == ["Go.", "W0 W1 W2 W3 W4", "W5 W6 W7 W8 W9", "W10 W11. Stop here."]
+
+
+@given(
+    st.text(st.sampled_from('ab1 .!\n"|- '), max_size=200), st.integers(1, 12), st.integers(0, 11), st.integers(0, 12)
+)
+def test_sentence_windows_cover_the_text_and_are_never_too_large(text, size, overlap, min_size):
+    overlap, min_size = min(overlap, size - 1), min(min_size, size)
+    found = sentence_windows(text, size, overlap, min_size)
+    check_cover(text, found)
+    assert max(len(standard_tokens(text[window.start : window.end])) for window in found) <= size
+
+
+def test_cut_at_sentences_in_a_program():
+    step = {"op": "slice", "unit": "words", "window": 4, "cut": "sentences"}
+    assert texts(step, "Ab b c. De e f. Gh h.") == ["Ab b c. ", "De e f. ", "Gh h."]
