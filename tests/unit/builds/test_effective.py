@@ -87,3 +87,48 @@ def test_differences_are_told_in_words() -> None:
     assert str(Difference("a", None, "1")) == "a is 1, which was not asked for"
     assert str(Difference("a", "1", None)) == "a is missing, compiled as 1"
     assert str(Difference("a", "1", "2")) == "a is 2, compiled as 1"
+
+
+def knn(**changes: Any) -> dict[str, Any]:
+    definition: dict[str, Any] = {
+        "type": "knn_vector",
+        "dimension": 4,
+        "method": {"name": "hnsw", "engine": "lucene", "space_type": "l2", "parameters": {"m": 16}},
+    }
+    return {"mappings": {"properties": {"v": {**definition, **changes}}}}
+
+
+def found(**changes: Any) -> IndexState:
+    return IndexState(NAME, "u", {}, knn(**changes)["mappings"], {})
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        {},
+        {"dimension": "4"},
+        {"space_type": "l2"},
+        {"space_type": "l2", "method": {"name": "hnsw", "engine": "lucene", "parameters": {"m": 16}}},
+        {"mode": "in_memory", "compression_level": "1x", "data_type": "float"},
+    ],
+    ids=str,
+)
+def test_a_vector_field_has_several_spellings(echo: dict[str, Any]) -> None:
+    assert compare_effective(knn(), found(**echo)) == []
+    assert compare_effective(knn(**echo), found()) == []
+
+
+@pytest.mark.parametrize(
+    ("echo", "path"),
+    [
+        ({"dimension": 5}, "dimension"),
+        ({"space_type": "cosinesimil", "method": {"name": "hnsw", "engine": "lucene"}}, "method.parameters.m"),
+        ({"mode": "on_disk"}, "mode"),
+        ({"compression_level": "4x"}, "compression_level"),
+        ({"method": {**knn()["mappings"]["properties"]["v"]["method"], "engine": "faiss"}}, "method.engine"),
+    ],
+    ids=str,
+)
+def test_another_vector_field_is_another_index(echo: dict[str, Any], path: str) -> None:
+    [first, *_] = compare_effective(knn(), found(**echo))
+    assert first.path == f"mappings.properties.v.{path}"
