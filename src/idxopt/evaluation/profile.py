@@ -5,7 +5,8 @@ No query and no judgment is read. Words are PRIME's tokens (`operators.streams`)
 
 Headings are called false where they look like code or a formula, or are whole sentences; sections are called one-line
 where less than a line of text (12 words) stands under them: both cut an argument apart rather than name its parts. A
-title is called an id where it holds no lower-case word of three letters, or is a file name or a path.
+title is called an id where it is a file name or a path, or has digits and no word in lower case. Names of functions and
+acronyms are neither.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ _SENTENCE_WORDS = 15
 _SUBJECT_TERMS = 5
 _REPEATED_IN = 3
 
-_FILE_NAME = re.compile(r"[\w.-]+\.(?:\w{1,5})|\S*[/\\]\S*", re.ASCII)
-_LOWER_WORD = re.compile(r"[a-z]{3,}")
-_CODE = re.compile(r"[{};=<>$\\|]|\(\)|::|->|^\W*$|^[^A-Za-z]*$", re.ASCII)
+_FILE_NAME = re.compile(r"\S+\.(?:adoc|csv|docx?|html?|json|md|pdf|rst|txt|xml)|\S*/\S*/\S*|\S*\\\S*", re.IGNORECASE)
+_LOWER_WORD = re.compile(r"[^\W\d_A-Z]{3,}")
+_STATEMENT = re.compile(r"[{};=$\\|]")
 _MARKDOWN_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 
 
@@ -201,18 +202,18 @@ def _section_headings(text: Text, markup: Markup) -> list[str]:
 
 
 def is_false_heading(heading: str) -> bool:
-    """Whether a heading looks like code or a formula, or is a whole sentence."""
+    """Whether a heading looks like a statement or a formula, or is a whole sentence."""
     words = heading.split()
-    return (
-        bool(_CODE.search(heading)) or len(words) > _SENTENCE_WORDS or (len(words) > 5 and heading.endswith((".", ",")))
-    )
+    if not any(map(str.isalpha, heading)) or _STATEMENT.search(heading):
+        return True
+    return len(words) > _SENTENCE_WORDS or (len(words) > 5 and heading.endswith((".", ",")))
 
 
 def is_id(title: str) -> bool:
-    """Whether a title is an id or a file name rather than words."""
-    return bool(title) and (
-        _FILE_NAME.fullmatch(title) is not None or _LOWER_WORD.search(title.replace("_", " ")) is None
-    )
+    """Whether a title is a file name, a path, or has digits and no word in lower case."""
+    if _FILE_NAME.fullmatch(title):
+        return True
+    return any(map(str.isdigit, title)) and _LOWER_WORD.search(title) is None
 
 
 def _titles(found: Sequence[_Found]) -> Titles:

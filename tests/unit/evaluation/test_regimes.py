@@ -1,6 +1,7 @@
 """Regimes and recommendations from profiles made for each case."""
 
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -140,3 +141,21 @@ def test_any_corpus_has_a_prediction(pairs, markup):
     if markup == "text":
         assert prediction.heading_free
         assert prediction.warnings
+
+
+def test_the_shared_collections_are_told_apart(shared):
+    from benchmarks.collections import NAMES, collection
+
+    found = {}
+    for name in NAMES:
+        of = collection(name)
+        records = list(islice(of.documents(), 0, 300, 5))
+        texts = [Text(record["_id"], record["title"], record["text"]) for record in records]
+        measured = profile(texts, of.markup)
+        found[name] = (measured, predict(measured))
+    free = {name for name, (_, prediction) in found.items() if prediction.heading_free}
+    assert free == {"scifact", "cranfield", "covidqa_docs", "chroma_chunking"}
+    assert all(found[name][1].recommended == "raw" and found[name][1].warnings for name in free)
+    assert {name for name, (profiled, _) in found.items() if profiled.titles.named > 0.7} == {"medquad_pages"}
+    assert found["chroma_chunking"][0].titles.quality < 0.1
+    assert found["awsdocs_small"][1].regime == "structure-exploiting"
