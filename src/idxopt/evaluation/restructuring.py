@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.models.prompts import most_characters
-from idxopt.operators.fidelity import Count, Fidelity, fidelity
+from idxopt.operators.fidelity import Count, Fidelity
 from idxopt.operators.generated import asking
 from idxopt.operators.interpreter import source_fields
 from idxopt.operators.restructure import SectionResult, restructured
@@ -146,7 +146,7 @@ def _audit(doc_id: str, view: str, step: Generated, rows: Iterable[Row], context
     reasons = Counter(reason for result in results if result.outcome == "refused" for reason in result.reasons)
     answered = [result.fidelity for result in results if result.fidelity is not None]
     stored = [
-        result.fidelity if result.outcome == "rewritten" else fidelity(result.original, result.original)
+        result.fidelity if result.outcome == "rewritten" else result.fidelity.of_the_original()
         for result in results
         if result.fidelity is not None
     ]

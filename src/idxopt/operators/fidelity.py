@@ -85,6 +85,14 @@ class Fidelity:
     lost: tuple[str, ...] = ()
     contradicts: bool | None = None
 
+    def of_the_original(self) -> Fidelity:
+        """The same for the section as it was: what is stored where the rewritten one is refused."""
+        counts = (self.numbers, self.acronyms, self.entities, self.verbatim)
+        numbers, acronyms, entities_, verbatim = (Count(count.all, count.all) for count in counts)
+        spans = numbers.all + acronyms.all + entities_.all
+        judged = None if self.contradicts is None else False
+        return Fidelity(numbers, acronyms, entities_, verbatim, Count(0, spans), (), judged)
+
     def refusals(self) -> tuple[str, ...]:
         """Why the original must be kept; empty: the rewritten section passes."""
         reasons = []

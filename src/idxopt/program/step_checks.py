@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from idxopt.errors import ProgramError
 from idxopt.program.effects import RESERVED, ViewFields, reads_tables, step_effect
-from idxopt.program.model_checks import model_problems
+from idxopt.program.model_checks import EXTRACTIVE, model_problems
 from idxopt.program.patterns import compile_pattern, compile_replacement
 from idxopt.program.problems import Location, Problem, nearest
 from idxopt.program.schema import Program, View
@@ -46,6 +46,7 @@ def step_problems(step: Step, at: Location, before: ViewFields, view: View, prog
             yield from _discard(step, at)
         case Generated() | Keywords() if step.generator is not None:
             yield from model_problems(step.generator, "generator", (*at, "generator"), program)
+            yield from _generated(step, at, program)
         case _:
             pass
 
@@ -57,6 +58,15 @@ def _reading(step: Step, at: Location) -> Iterator[tuple[str, Location]]:
         yield from ((name, (*at, "span", "fields", number)) for number, name in enumerate(step.span.fields))
     elif not isinstance(step, Reweight):
         yield from ((name, (*at, "field")) for name in step_effect(step).reads)
+
+
+def _generated(step: Generated | Keywords, at: Location, program: Program) -> Iterator[Problem]:
+    if isinstance(step, Generated) and step.rows and step.with_ != "questions":
+        yield Problem((*at, "rows"), f"has no meaning with {step.with_}", "remove it; questions can be rows")
+    spec = program.models.get(step.generator or "")
+    if spec is not None and spec.id == EXTRACTIVE and step.with_ == "paraphrase":
+        remedy = "name a language model, or use restructure"
+        yield Problem((*at, "generator"), f'"{EXTRACTIVE}" chooses sentences and cannot paraphrase', remedy)
 
 
 def _unknown_fields(step: Step, at: Location, before: ViewFields) -> Iterator[Problem]:
