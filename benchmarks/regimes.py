@@ -2,9 +2,9 @@
 
 Cells: six collections, each as it is, without headings (their lines are deleted), without titles (the field is emptied)
 and cut to 150 words. A cell that such a change leaves as it was is shown and not counted again. In each a sample by
-seed: 50 queries at most, and 120 documents (fewer of long ones: LONG), or all that are judged where those are more. Measured is
-the difference `offline - raw` of nDCG@10, dense only: one vector of title, terms and heading tree a document, against
-the best window of 256 tokens of the body.
+seed: 50 queries at most, and 120 documents (fewer of long ones: LONG), or all that are judged where those are more.
+Measured is the difference `offline - raw` of nDCG@10, dense only: one vector of title, terms and heading tree a
+document, against the best window of 256 tokens of the body.
 
 Bar: the predicted sign is right in 80% of the held-out cells whose difference is beyond two standard errors, and every
 cell without headings is warned of. The thresholds of `evaluation.regimes` come from reasoning and from the collections
