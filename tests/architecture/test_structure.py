@@ -118,9 +118,11 @@ def test_what_the_package_imports_is_what_it_asks_for():
 
 
 def test_what_the_tests_import_is_installed_with_them():
+    """By the locks: those of the tests, and the one with torch for the tests and benchmarks that need it."""
     groups = project()["dependency-groups"].values()
-    declared = names_of([*project()["project"]["dependencies"], *(line for group in groups for line in group)])
-    assert (imported_from_outside("tests") | imported_from_outside("benchmarks")) - declared - {"pyarrow"} == set()
+    every = [line for group in groups for line in group] + optional(locked_apart=False) + optional(locked_apart=True)
+    declared = names_of([*project()["project"]["dependencies"], *every])
+    assert (imported_from_outside("tests") | imported_from_outside("benchmarks")) - declared == set()
 
 
 def optional(*, locked_apart: bool) -> list[str]:
