@@ -58,7 +58,8 @@ def _array(vectors: Any, place: str) -> Vectors:
     rows: list[Vectors] = []
     for item, row in enumerate(vectors):
         try:
-            vector = np.asarray(row, dtype=np.float32)
+            with np.errstate(over="ignore"):  # it becomes infinite, and is refused as such
+                vector = np.asarray(row, dtype=np.float32)
         except (TypeError, ValueError):
             raise _bad(f"the vector of text {item} is no list of numbers", item, place) from None
         if vector.ndim != 1:

@@ -37,8 +37,8 @@ def open_onnx(spec: ModelSpec, settings: ModelSettings, identity: ModelIdentity)
             place=f"{place}.dtype",
             remedy="leave `dtype` out, and name a file of the wanted kind with `file`",
         )
-    file = onnx_file(spec.id, settings)
     folder = read_folder(spec.id, settings)
+    file = onnx_file(spec.id, settings)
     network = Network(file, settings, place, folder.pad_id)
     if spec.kind == "reranker":
         return OnnxReranker(spec, settings, identity, folder, network)

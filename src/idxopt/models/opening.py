@@ -139,7 +139,7 @@ class Models:
         spec = self._spec(name)
         if spec.kind != kind:
             raise ConfigError(
-                f'the model "{name}" is a {spec.kind}, not a {kind}',
+                f'the kind of the model "{name}" is {spec.kind}, not {kind}',
                 place="models",
                 remedy=f"name a model of the kind {kind}",
             )
