@@ -28,7 +28,7 @@ from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.program.schema import Program
 from idxopt.search import Searcher, SearchQuery
-from idxopt.search.searcher import prepare
+from idxopt.search.legs import prepare
 from tests.nodes.launcher import node
 
 PAIRS = 500

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from idxopt.program.schema import Fusion, Program
 from idxopt.search.query import LegRank
@@ -28,7 +28,7 @@ class Fused:
     doc_id: str
     score: float
     found: Found
-    combined: Found = field(default_factory=dict)
+    combined: Found | None = None
 
     @property
     def legs(self) -> dict[str, LegRank]:
@@ -37,7 +37,7 @@ class Fused:
 
     @property
     def views(self) -> dict[str, LegRank]:
-        return {key: LegRank(rank, score) for key, (rank, score) in self.combined.items()}
+        return {key: LegRank(rank, score) for key, (rank, score) in (self.combined or {}).items()}
 
 
 def fuse_views(legs: Sequence[LegList], program: Program) -> list[Fused]:

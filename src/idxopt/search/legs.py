@@ -114,11 +114,12 @@ def documents(leg: Leg, hits: Sequence[Hit]) -> list[tuple[str, float]]:
 
     Sorted again by score and document id: engines sort a document without `idxopt.doc_id` last among equals.
     """
+    scale, primary = leg.scale, leg.primary
     best: dict[str, float] = {}
     for hit in hits:
-        doc_id = document_id(leg, hit)
+        doc_id = hit.id if primary else document_id(leg, hit)
         if doc_id not in best:
-            best[doc_id] = hit.score * leg.scale
+            best[doc_id] = hit.score * scale
     return sorted(best.items(), key=lambda item: (-item[1], item[0]))
 
 

@@ -122,10 +122,10 @@ def test_combined_views_as_defined(lexical: Any, dense: Any, sections: Any, comb
     view = oracle_list({"content.lexical": lexical, "content.dense": dense}, inside, gain)
     scores = {doc: pytest.approx(score, abs=1e-9) for doc, score in view}
     fused = fuse_views(legs, program)
-    combined = sorted((item for item in fused if item.combined), key=lambda item: item.combined["content"][0])
+    combined = sorted((item for item in fused if item.views), key=lambda item: item.views["content"].rank)
     assert {item.doc_id for item in combined} == {doc for doc, _ in view}
-    assert all(item.combined["content"][1] == scores[item.doc_id] for item in combined)
-    own = [(item.doc_id, item.combined["content"][1]) for item in combined]  # ranks of equal sums may differ by an ulp
+    assert all(item.views["content"].score == scores[item.doc_id] for item in combined)
+    own = [(item.doc_id, item.views["content"].score) for item in combined]  # ranks of equal sums may differ by an ulp
     wanted = oracle_list({"content": own, "sections": sections}, {"content": 2.0, "sections": 1.0}, by_rank)
     assert [item.doc_id for item in fused] == [doc for doc, _ in wanted]
     assert [item.score for item in fused] == pytest.approx([score for _, score in wanted])
