@@ -17,8 +17,9 @@ from tests.model_servers.server import Request, embeddings, serving
 from tests.models_support import MINILM_ID, minilm_spec
 
 CROSS_ENCODER_ID = "tests/cross-encoder"
-EMBEDDERS = ("onnx", "onnx-int8", "onnx-dynamic", "sentence-transformers", "http", "langchain")
-RERANKERS = ("onnx", "sentence-transformers", "maxsim")
+TORCH = pytest.param("sentence-transformers", marks=pytest.mark.torch)
+EMBEDDERS = ("onnx", "onnx-int8", "onnx-dynamic", TORCH, "http", "langchain")
+RERANKERS = ("onnx", TORCH, "maxsim")
 LIMIT = 256
 
 Fixture = Callable[[str], Path]
@@ -93,7 +94,7 @@ class AsLangChain:
 
 
 def _torch() -> str:
-    """torch takes gigabytes: it has an environment of its own, where these tests run too (`make test-sidecar`)."""
+    """torch takes gigabytes: it has an environment of its own, where these tests run too (`make test-torch`)."""
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("sentence-transformers is not installed in this environment")
     return "sentence-transformers"
