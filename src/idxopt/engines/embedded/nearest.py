@@ -24,7 +24,7 @@ _MARGIN = 2e-5
 """Bound of the error of a single-precision product, as a part of the lengths multiplied."""
 
 _FEW = 0.25
-"""A filter that leaves a smaller part of a segment is answered exactly, without its graph."""
+"""A filter that leaves a smaller part of a segment is answered exactly, without its graph; so is a larger `k`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,10 @@ def _rows(
     graph = segment.graph(clause.path)
     if graph is None or len(every) < _FEW * len(vectors) or len(every) <= clause.k:
         return every
-    proposed = graph.propose(query, kind, 3 * clause.k * len(vectors) // len(every))
+    asked = 3 * clause.k * len(vectors) // len(every)
+    if asked > _FEW * len(vectors):
+        return every
+    proposed = graph.propose(query, kind, asked)
     if wanted is not None:
         proposed = proposed[wanted[proposed]]
     return proposed if len(proposed) >= clause.k else every
