@@ -230,7 +230,22 @@ def test_every_deleted_code_point_and_white_space_is_deleted_or_parts_words(sepa
 
 @pytest.mark.parametrize(
     "unit",
-    ["## a\n\n", "[a](b) *c* `d` <e> &amp; ", "](", "`", "[", "&", "<!--", "*", "- \n", "<a ", "|x", "a\n", "(", "\\"],
+    [
+        "## A heading of some words\n\nAnd a paragraph below it.\n\n",
+        "[a](b) *c* `d` <e> &amp; ",
+        "](",
+        "`",
+        "[",
+        "&",
+        "<!--",
+        "*",
+        "- \n",
+        "<a ",
+        "|x",
+        "a\n",
+        "(",
+        "\\",
+    ],
 )
 def test_any_text_below_the_limit_stays_within_the_scripts_limits(separate: Both, unit: str) -> None:
     text = unit * (TEXT_LIMIT // len(unit))
