@@ -16,6 +16,7 @@ from idxopt.deploy.observed import observe
 from idxopt.deploy.options import Applied, ApplyOptions, Progress
 from idxopt.deploy.plan import make_plan
 from idxopt.engines.port import Engine
+from idxopt.models.opening import Models
 from idxopt.program.canonical import canonical
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
@@ -42,11 +43,12 @@ def apply(
     *,
     workers: int = WORKERS,
     progress: Progress | None = None,
+    models: Models | None = None,
 ) -> Applied:
     """Plan and apply."""
     plan = make_plan(observe(engine, wanted.name), Intent(program=canonical(wanted)), cluster="benchmark")
     source = open_source(place, wanted, engine=engine)
-    options = ApplyOptions(cache=cache, workers=workers, grace_s=0.0)
+    options = ApplyOptions(cache=cache, workers=workers, grace_s=0.0, models=models)
     return apply_plan(engine, plan, options, source=source, progress=progress)
 
 
@@ -56,10 +58,12 @@ def remove(engine: Engine, name: str) -> None:
 
 
 @contextmanager
-def deployed(engine: Engine, wanted: Program, place: str, cache: Path) -> Iterator[Searcher]:
+def deployed(
+    engine: Engine, wanted: Program, place: str, cache: Path, *, models: Models | None = None
+) -> Iterator[Searcher]:
     """The program, live for as long as the block runs."""
-    apply(engine, wanted, place, cache)
+    apply(engine, wanted, place, cache, models=models)
     try:
-        yield Searcher(engine, Resolver(engine, wanted.name))
+        yield Searcher(engine, Resolver(engine, wanted.name), models=models)
     finally:
         remove(engine, wanted.name)
