@@ -21,7 +21,7 @@ from idxopt.operators.markup import parsed_markup
 from idxopt.operators.texts import Kept
 from idxopt.program.schema import Markup
 from idxopt.text.blocks import Block
-from idxopt.text.structure import PRIME_LEVEL, Section, parse, plain_text
+from idxopt.text.structure import PRIME_LEVEL, Section, plain_text
 
 SHORT = 30
 """White-space separated words of prose below which a section is kept."""
@@ -67,11 +67,27 @@ def restructured(text: str, markup: Markup, ask: Ask, *, most: int) -> tuple[str
     works = [_work(text, markup, section, most) for section in tree_sections(text, markup, PRIME_LEVEL)]
     answers = iter(ask([request for work in works for request in work.requests]))
     results = [_result(text, markup, work, [next(answers) for _ in work.requests]) for work in works]
-    rewritten = "".join(result.text for result in results)
-    if _outline(rewritten, markup) != _outline(text, markup):
-        results = [_refused(result, "headings of the document") for result in results]
-        return text, results
-    return rewritten, results
+    shape, rewritten = _shape(text, markup), _joined(results)
+    if _shape(rewritten, markup) == shape:
+        return rewritten, results
+    results = [_checked(text, markup, work.section, one) for work, one in zip(works, results, strict=True)]
+    rewritten = _joined(results)
+    if _shape(rewritten, markup) == shape:
+        return rewritten, results
+    return text, [_refused(result, "structure of the document") for result in results]
+
+
+def _joined(results: Sequence[SectionResult]) -> str:
+    return "".join(result.text for result in results)
+
+
+def _checked(text: str, markup: Markup, section: Section, result: SectionResult) -> SectionResult:
+    """Refused where its headings, code or tables, or the heading after it, come out of the parser otherwise."""
+    following = text[section.end : section.end + _PROBE]
+    before, after = _shape(result.original + following, markup), _shape(result.text + following, markup)
+    if before == after:
+        return result
+    return _refused(result, "headings" if before[0] != after[0] else "code or tables")
 
 
 def _refused(result: SectionResult, reason: str) -> SectionResult:
@@ -147,8 +163,7 @@ def _result(text: str, markup: Markup, work: _Work, answers: Sequence[Kept]) -> 
         return replace(result, outcome="refused", reasons=("empty",))
     measured = fidelity("\n\n".join(asked), "\n\n".join(parts), contradicts=_verdict(answers))
     made = _assembled(text, markup, work, parts)
-    reasons = measured.refusals() or _structure_reasons(text, markup, section, made)
-    if reasons:
+    if reasons := measured.refusals():
         return replace(result, outcome="refused", reasons=reasons, fidelity=measured)
     return replace(result, outcome="rewritten", text=made, fidelity=measured)
 
@@ -171,24 +186,13 @@ def _assembled(text: str, markup: Markup, work: _Work, parts: Sequence[str]) -> 
     return "".join([*made, text[position : work.section.end]])
 
 
-def _structure_reasons(text: str, markup: Markup, section: Section, made: str) -> tuple[str, ...]:
-    """Headings, code and tables of the section, and the heading after it, must come out of the parser as before."""
-    following = text[section.end : section.end + _PROBE]
-    before, after = text[section.start : section.end] + following, made + following
-    if _outline(before, markup) != _outline(after, markup):
-        return ("headings",)
-    return () if _blocks(before, markup) == _blocks(after, markup) else ("code or tables",)
-
-
 _PROBE = 2_000
 """Code points behind a section that are parsed with it: an unclosed fence would swallow them."""
 
 
-def _outline(text: str, markup: Markup) -> list[tuple[int, str]]:
-    """Headings as both readers of a text see them: that of slices, and that of the heading tree."""
-    headings = [(heading.level, heading.text) for heading in parse(text, markup).headings]
-    return headings + [(section.level, section.heading or "") for section in tree_sections(text, markup, PRIME_LEVEL)]
-
-
-def _blocks(text: str, markup: Markup) -> list[tuple[str, str]]:
-    return [(block.kind, block.text) for block in parse(text, markup).blocks if block.kind in ("code", "table")]
+def _shape(text: str, markup: Markup) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
+    """Headings as both readers of a text see them (that of slices, and that of the heading tree); code and tables."""
+    parsed = parsed_markup(text, markup)
+    headings = [(heading.level, heading.text) for heading in parsed.headings]
+    headings += [(section.level, section.heading or "") for section in tree_sections(text, markup, PRIME_LEVEL)]
+    return headings, [(block.kind, block.text) for block in parsed.blocks if block.kind in ("code", "table")]
