@@ -54,13 +54,14 @@ class Size:
     seconds: float
     bulk: int
 
-    def loads(self) -> list[Load]:
-        """Single texts, then the list: one request a round."""
-        singles = [Load(f"{clients} x 1", clients, 1, self.seconds) for clients in (1, 8, 64)]
+    def loads(self, number: int) -> list[Load]:
+        """Single texts, then the list: one request a round. Round 0 warms up, briefly."""
+        seconds = self.seconds if number else 0.3
+        singles = [Load(f"{clients} x 1", clients, 1, seconds) for clients in (1, 8, 64)]
         return [*singles, Load(BULK, 1, self.bulk, 0.001)]
 
 
-SHORT = Size(rounds=3, seconds=3, bulk=256)
+SHORT = Size(rounds=3, seconds=2, bulk=192)
 LONG = Size(rounds=7, seconds=10, bulk=2_048)
 
 
@@ -134,9 +135,9 @@ def _embeddings(size: Size, servers: Sequence[Server], direct: dict[str, Encode]
     texts = pieces(size.bulk, least=20, most=150, seed=2)
     bulk = [{"model": EMBEDDER, "input": texts}]
     rounds: Rounds = {}
-    for number in range(size.rounds + 1):  # the first one warms up
+    for number in range(size.rounds + 1):
         tell(f"embeddings, round {number} of {size.rounds}")
-        for load in size.loads():
+        for load in size.loads(number):
             for server in _turned(servers, number):
                 seen = drive(server.embeddings, bulk if load.name == BULK else single, load)
                 _add(rounds, number, server.name, load.name, seen)
@@ -156,7 +157,7 @@ def _rerank(size: Size, servers: Sequence[Server], direct: dict[str, Encode]) ->
     for number in range(size.rounds + 1):
         tell(f"reranking, round {number} of {size.rounds}")
         for clients in (1, 8):
-            load = Load(f"{clients} x {DOCUMENTS}", clients, DOCUMENTS, size.seconds)
+            load = Load(f"{clients} x {DOCUMENTS}", clients, DOCUMENTS, size.seconds if number else 0.3)
             for server in _turned(servers, number):
                 assert server.rerank is not None
                 _add(rounds, number, server.name, load.name, drive(server.rerank, bodies, load))
