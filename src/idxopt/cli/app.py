@@ -35,7 +35,7 @@ from idxopt.cli.streams import emit_json, write
 from idxopt.errors import UsageError
 
 EPILOG = (
-    "Exit codes: 0 done; 1 error; 2 changes (plan, rollback --plan, status --check); "
+    "Exit codes: 0 done; 1 error; 2 changes (plan, rollback --plan, refresh --check, status --check); "
     "3 locked; 4 stale plan; 5 gate refused; 6 budget reached; 64 wrong usage; "
     "130 interrupted; 143 terminated.\n\n"
     "In scripts with set -e: idxopt plan program.json || [ $? -eq 2 ]"
