@@ -28,7 +28,6 @@ from decimal import Decimal
 from typing import Protocol
 
 from idxopt.operators.enrich.entities import entities
-from idxopt.text.analysis import standard_tokens
 from idxopt.text.identifiers import lowercase
 from idxopt.text.sentences import sentence_spans
 from idxopt.text.stop_words import STOP_WORDS
@@ -43,6 +42,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)
 _ITEM = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+", re.MULTILINE)
 _ACRONYM = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]+(?:-[A-Z][A-Z0-9]+)*)s?(?!\w)")
 _IDENTIFIER = re.compile(r"\b\w*(?:[a-z][A-Z]|_|\d[A-Za-z]|[A-Za-z]\d)\w*\b")
+_WORD = re.compile(r"[^\W_]+")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]\w+")
 
 
@@ -158,17 +158,17 @@ def _kept(before: frozenset[str], after: frozenset[str]) -> Count:
 
 
 def _absent(before: _Signals, after: _Signals, source: str) -> Count:
-    words = set(standard_tokens(lowercase(source)))
+    words = _words(source)
     named = {*after.acronyms, *after.entities}
-    unknown = [name for name in named if not set(standard_tokens(lowercase(name))) <= words]
+    unknown = [name for name in named - before.acronyms if not _words(name) <= words]
     return Count(len(after.numbers - before.numbers) + len(unknown), len(after.numbers) + len(named))
 
 
 def _lost(source: str, after: _Signals, folded: str) -> Iterable[str]:
-    kept_words = set(standard_tokens(folded))
+    kept_words = _words(folded)
     for sentence in _sentences(source):
         missing = numbers_in(sentence) - after.numbers
-        if missing and any(set(standard_tokens(lowercase(term))) <= kept_words for term in _terms(sentence)):
+        if missing and any(_words(term) <= kept_words for term in _terms(sentence)):
             yield from missing
 
 
@@ -177,12 +177,18 @@ def _terms(sentence: str) -> frozenset[str]:
     named = {name for name in named if not name.isdigit() and name.lower() not in STOP_WORDS}
     if named:
         return frozenset(named)
-    words = standard_tokens(lowercase(sentence))
-    return frozenset(word for word in words if len(word) >= _LONG and word not in STOP_WORDS and word.isalpha())
+    return frozenset(
+        word for word in _words(sentence) if len(word) >= _LONG and word not in STOP_WORDS and word.isalpha()
+    )
 
 
 def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _words(text: str) -> frozenset[str]:
+    """Runs of letters and digits, in lower case: `GettingStarted.md` has two, however it is joined elsewhere."""
+    return frozenset(_WORD.findall(lowercase(text)))
 
 
 def _folded(text: str) -> str:

@@ -80,6 +80,18 @@ def test_spans_absent_from_the_source(invented):
     assert "spans absent from the source" in found.refusals()
 
 
+@pytest.mark.parametrize(
+    ("source", "rewritten"),
+    [
+        ("See [Start](GettingStarted.md) first.", "GettingStarted, see [Start](GettingStarted.md) first."),
+        ("The SDKs of AWS.", "The SDK of AWS."),
+        ("Set `Max_Size` to 4.", "To 4 set Max_Size."),
+    ],
+)
+def test_how_a_word_is_joined_makes_no_absent_span(source, rewritten):
+    assert fidelity(source, rewritten).absent.kept == 0
+
+
 def test_two_percent_absent_spans_pass():
     source = " ".join(str(n) for n in range(100, 150))
     assert fidelity(source, f"{source} 7").absent == Count(1, 51)
