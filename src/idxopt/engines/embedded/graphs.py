@@ -8,6 +8,7 @@ Built in one thread in the order of rows, so that equal segments give equal answ
 from __future__ import annotations
 
 import threading
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ LEAST_PROPOSED = 256
 """Rows that a graph is asked for at least; it walks through as many candidates, which decides what it misses."""
 
 
+@cache
 def available() -> bool:
     """Whether the library is installed."""
     return find_spec("usearch") is not None

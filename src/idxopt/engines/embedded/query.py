@@ -233,7 +233,8 @@ def _nearest(inner: Any, place: str) -> Nearest:
     here = f"{place}.{path}"
     _known(clause, {"vector", "k", "filter"}, here)
     values = _list(clause.get("vector"), f"{here}.vector")
-    vector = tuple(_number(value, f"{here}.vector") for value in values)
+    plain = all(type(value) is float for value in values)
+    vector = tuple(values) if plain else tuple(_number(value, f"{here}.vector") for value in values)
     if not vector or not all(math.isfinite(value) for value in vector):
         raise _rejected("a list of finite numbers was expected", f"{here}.vector")
     k = _count(clause.get("k"), f"{here}.k")

@@ -122,9 +122,9 @@ class Segment:
 
     def graph(self, path: str) -> Graph | None:
         """The graph of a vector field; None where there is none."""
-        if path not in self._graphs and available():
+        if path not in self._graphs and available() and (place := graph_path(self.pack.path, path)).exists():
             with suppress(FileNotFoundError):
-                self._graphs[path] = Graph(graph_path(self.pack.path, path))
+                self._graphs[path] = Graph(place)
         return self._graphs.get(path)
 
     def source_bytes(self, document: int) -> bytes:
