@@ -1,6 +1,6 @@
 """The peer without batching: a FastAPI handler that calls the model once a request.
 
-Started by benchmarks.sidecar. `--provider onnx` runs our provider, `sentence-transformers` the library's `encode`.
+Started by benchmarks.sidecar, which calls `main` in a process. `--provider onnx` runs our provider, `sentence-transformers` the library's `encode`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,3 @@ def main() -> None:
     given = parser.parse_args()
     app = application(encoder(given.provider, given.path, given.device, given.dtype))
     uvicorn.run(app, host="127.0.0.1", port=given.port, access_log=False, log_level="warning")
-
-
-if __name__ == "__main__":
-    main()

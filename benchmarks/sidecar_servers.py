@@ -66,7 +66,15 @@ def sidecar(provider: str, models: Checkpoints, hardware: Hardware, folder: Path
 def plain(provider: str, models: Checkpoints, hardware: Hardware) -> Iterator[Server]:
     """A FastAPI handler without batching."""
     port = _free_port()
-    command = [sys.executable, "-m", "benchmarks.plain_server", "--provider", provider, "--port", str(port)]
+    command = [
+        sys.executable,
+        "-c",
+        "from benchmarks.plain_server import main; main()",
+        "--provider",
+        provider,
+        "--port",
+        str(port),
+    ]
     command += ["--path", str(models.embedder), "--device", hardware.device, "--dtype", hardware.dtype]
     with _running(command, port, "/ready"):
         yield Server(f"plain handler, {provider}", f"http://127.0.0.1:{port}/v1/embeddings", None)

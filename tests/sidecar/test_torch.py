@@ -115,8 +115,8 @@ def test_the_sidecar_serves_both_from_torch(minilm, cross_encoder, tmp_path: Pat
     with open_models({"minilm": minilm_spec()}, minilm_settings()) as onnx:
         expected = onnx.embedder("minilm").embed(TEXTS, "passage").vectors
     with process(toml, wait_s=600) as (server, child), ThreadPoolExecutor(6) as pool:
-        kinds = {model["id"]: model["kind"] for model in server.get("/info").json()["models"]}
-        assert kinds == {"embedder": "embedder", "ce": "reranker"}
+        found = {model["id"]: (model["kind"], model["device"]) for model in server.get("/info").json()["models"]}
+        assert found == {"embedder": ("embedder", "cpu"), "ce": ("reranker", "cpu")}
         answers = [answer.json() for answer in pool.map(lambda text: server.embed(text, "embedder"), TEXTS)]
         vectors = np.asarray([answer["data"][0]["embedding"] for answer in answers])
         assert cosines(vectors, expected).min() >= 0.9999

@@ -110,6 +110,11 @@ class CheckedEmbedder:
     def max_tokens(self) -> int | None:
         return self._inner.max_tokens
 
+    @property
+    def device(self) -> str | None:
+        """Where a local model runs; None where the provider does not say."""
+        return getattr(self._inner, "device", None)
+
     def embed(self, texts: Sequence[str], kind: TextKind, *, on_progress: Progress | None = None) -> Embedded:
         """As the embedder gives them; vectors of length 1 for cosine. Raises ModelError."""
         found = self._inner.embed(texts, kind, on_progress=on_progress)
@@ -137,6 +142,11 @@ class CheckedReranker:
     @property
     def max_tokens(self) -> int | None:
         return self._inner.max_tokens
+
+    @property
+    def device(self) -> str | None:
+        """Where a local model runs; None where the provider does not say."""
+        return getattr(self._inner, "device", None)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One finite score a text. Raises ModelError."""

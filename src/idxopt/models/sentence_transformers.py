@@ -179,6 +179,11 @@ class _Encoder:
         return self._identity
 
     @property
+    def device(self) -> str:
+        """As torch names it."""
+        return str(self._runtime.device)
+
+    @property
     def max_tokens(self) -> int | None:
         return self._limit
 

@@ -188,14 +188,16 @@ def open_served(
 
 def _opened(models: Models, id_: str, spec: ModelSpec, settings: Mapping[str, ModelSettings]) -> Model:
     table = settings[id_.removeprefix(MAXSIM)]
-    device = table.device or "cpu"
-    details = {"provider": table.provider, "device": device, "dtype": table.dtype}
     try:
         tokenizer = models.tokenizer(id_)
     except ConfigError:
         tokenizer = None
-    if spec.kind == "reranker":
-        return of_reranker(id_, models.reranker(id_), tokenizer=tokenizer, details=details)
+    embedder = models.embedder(id_.removeprefix(MAXSIM)) if spec.kind == "embedder" or id_.startswith(MAXSIM) else None
+    reranker = models.reranker(id_) if spec.kind == "reranker" else None
+    device = getattr(embedder or reranker, "device", None) or table.device or "cpu"
+    details = {"provider": table.provider, "device": device, "dtype": table.dtype}
+    if reranker is not None:
+        return of_reranker(id_, reranker, tokenizer=tokenizer, details=details)
+    assert embedder is not None
     similarity = spec.similarity or "cosine"
-    embedder = models.embedder(id_)
     return of_embedder(id_, embedder, similarity=similarity, tokenizer=tokenizer, details=details)
