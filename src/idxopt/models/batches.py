@@ -45,7 +45,8 @@ def run_in_batches(
     single: bool = False,
     on_progress: Progress | None = None,
 ) -> list[T]:
-    """One result a text, in the order of the texts. A batch that raises DeviceFull is halved and run again.
+    """One result a text, in the order of the texts. A batch that raises DeviceFull or MemoryError is halved and run
+    again.
 
     Raises ModelError naming the text that does not fit alone, or where `run` gives another number of results.
     """
@@ -55,7 +56,7 @@ def run_in_batches(
         batch = waiting.pop()
         try:
             found = run(batch)
-        except DeviceFull as error:
+        except (DeviceFull, MemoryError) as error:
             if len(batch) == 1:
                 raise ModelError(
                     f"the memory does not suffice for text {batch[0]} alone ({lengths[batch[0]]} tokens)",

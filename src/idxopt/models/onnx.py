@@ -53,7 +53,7 @@ class Network:
         self.place = place
         self._pad_id = pad_id
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3  # errors; they are raised too
+        options.log_severity_level = 4  # errors are raised
         # Threads that spin while they wait take the processor from the engine's and from other models.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if settings.threads is not None:
