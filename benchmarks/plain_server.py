@@ -1,6 +1,7 @@
 """The peer without batching: a FastAPI handler that calls the model once a request.
 
-Started by benchmarks.sidecar, which calls `main` in a process. `--provider onnx` runs our provider, `sentence-transformers` the library's `encode`.
+Started by benchmarks.sidecar, which calls `main` in a process. `--provider onnx` runs our provider,
+`sentence-transformers` the library's `encode`.
 """
 
 from __future__ import annotations
