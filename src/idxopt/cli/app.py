@@ -15,6 +15,7 @@ from idxopt.cli.commands import (
     destroy,
     doctor,
     evaluate,
+    experiment,
     explain,
     fidelity,
     history,
@@ -140,3 +141,23 @@ def _serve(context: typer.Context) -> None:
 
 _servers.command("models", context_settings=_HELP)(command(serve.serve_models))
 app.add_typer(_servers, rich_help_panel=SEARCH)
+
+_experiments = typer.Typer(
+    name="experiment",
+    help="Experiments of the papers on collections of your own.",
+    context_settings=_HELP,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+)
+
+
+@_experiments.callback()
+@group
+def _experiment(context: typer.Context) -> None:
+    """Experiments of the papers on collections of your own."""
+    if context.invoked_subcommand is None:
+        _help(context, context.obj)
+
+
+_experiments.command("prime", context_settings=_HELP)(command(experiment.prime))
+app.add_typer(_experiments, rich_help_panel=EVALUATE)

@@ -43,13 +43,14 @@ from idxopt.operators.enrich.heading_tree import tree_sections
 from idxopt.program.canonical import canonical
 from idxopt.program.presets import PresetOptions
 from idxopt.program.presets.parts import ENCODER, RERANKER
-from idxopt.program.schema import ModelSpec, Program
+from idxopt.program.schema import Program
 from idxopt.search import Searcher
 
 DEPTH = 100
 EVIDENCE_DOCUMENTS = 30
 
-OpenModels = Callable[[Mapping[str, ModelSpec]], Models]
+OpenModels = Callable[[Program], Models]
+"""Opens the models that a program names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,11 @@ class PrimeRun:
         self._models: dict[str, tuple[Models, SharedModels]] = {}
         self._builds: dict[str, Manifest] = {}
 
-    def run(self) -> CollectionResult:
-        """Raises what builds, searches and models raise; a repeated run asks only what is not finished."""
+    def run(self, notes: Sequence[str] = ()) -> CollectionResult:
+        """Raises what builds, searches and models raise; a repeated run asks only what is not finished.
+
+        `notes`: what else was left out.
+        """
         started = time.monotonic()
         write_corpus(self.sample, self._corpus)
         try:
@@ -114,7 +118,7 @@ class PrimeRun:
                 costs=costs,
                 shape=self._shape(costs),
                 prediction=self._prediction(),
-                left_out=self._left_out(),
+                left_out=(*notes, *self._left_out()),
                 **self._rewriting(),
                 seconds=time.monotonic() - started,
             )
@@ -139,7 +143,7 @@ class PrimeRun:
         program = method.program(self._name, self.sample.source, options)
         if options.model not in self._models:
             widest = BY_NAME["full"].program(self._name, self.sample.source, options)
-            models = self._open(widest.models)
+            models = self._open(widest)
             self._models[options.model] = models, SharedModels(models)
         models, shared = self._models[options.model]
 
