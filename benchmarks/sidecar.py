@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import signal
 import statistics
 import sys
 import tempfile
@@ -238,6 +239,7 @@ def main() -> int:
     parser.add_argument("--device", default="cpu", help="cpu, or cuda for fp16 on a GPU")
     parser.add_argument("--infinity", metavar="PROGRAM", help="infinity_emb of its own environment")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the servers are ended too
     hardware = Hardware(given.device, "float32" if given.device == "cpu" else "float16")
     program = find_infinity(given.infinity)
     return run(lambda: measure(LONG if given.long else SHORT, hardware, program), as_json=given.json)
