@@ -160,7 +160,7 @@ def _kept(before: frozenset[str], after: frozenset[str]) -> Count:
 def _absent(before: _Signals, after: _Signals, source: str) -> Count:
     words = _words(source) | _words(" ".join(before.acronyms))
     named = {*after.acronyms, *after.entities}
-    unknown = [name for name in named if not _words(name) <= words]
+    unknown = [name for name in named.difference(before.acronyms, before.entities) if not _words(name) <= words]
     return Count(len(after.numbers - before.numbers) + len(unknown), len(after.numbers) + len(named))
 
 
