@@ -15,7 +15,7 @@ import orjson
 
 from idxopt.compiler.lowered import DenseText
 from idxopt.errors import ModelError
-from idxopt.models.ports import Embedder, Vectors
+from idxopt.models.ports import Embedded, Embedder, Vectors
 from idxopt.operators.paths import value_at
 from idxopt.operators.row import StoredRow, text_of
 
@@ -36,16 +36,19 @@ def with_vectors(
     *,
     batch: int = 256,
     on_progress: Callable[[int], None] | None = None,
+    on_cut: Callable[[int], None] | None = None,
 ) -> Iterator[StoredRow]:
     """The rows with `idxopt.vector`, in the same order; a row without text stays without a vector.
 
-    `on_progress` gets the number of rows done. Raises ModelError (names the row where one is to blame) before any row
-    of that batch was handed on.
+    `on_progress` gets the number of rows done, `on_cut` how many texts of a batch were longer than the model reads.
+    Raises ModelError (names the row where one is to blame) before any row of that batch was handed on.
     """
     done = 0
     for some in _batches(rows, dense, batch):
         told = None if on_progress is None else _told(on_progress, done)
-        made = list(_embedded(some, dense, embedder, told))
+        made, cut = _embedded(some, dense, embedder, told)
+        if cut and on_cut is not None:
+            on_cut(cut)
         done += len(made)
         if on_progress is not None:
             on_progress(done)
@@ -81,19 +84,17 @@ def _told(on_progress: Callable[[int], None], done: int) -> Callable[[int, int],
 
 def _embedded(
     some: Sequence[_Pair], dense: DenseText, embedder: Embedder, told: Callable[[int, int], None] | None
-) -> Iterator[StoredRow]:
+) -> tuple[list[StoredRow], int]:
+    """The rows of a batch, and how many of their texts were cut."""
     numbered = [(number, text) for number, (_, text) in enumerate(some) if text]
-    vectors: dict[int, list[float]] = {}
-    if numbered:
-        ids = [some[number][0].id for number, _ in numbered]
-        made = _checked([text for _, text in numbered], ids, dense, embedder, told)
-        vectors = {number: vector for (number, _), vector in zip(numbered, as_numbers(made), strict=True)}
-    for number, (row, _) in enumerate(some):
-        vector = vectors.get(number)
-        if vector is None:
-            yield row
-        else:
-            yield replace(row, body={**row.body, "idxopt": {**row.body["idxopt"], "vector": vector}})
+    rows = [row for row, _ in some]
+    if not numbered:
+        return rows, 0
+    found = _checked([text for _, text in numbered], [rows[number].id for number, _ in numbered], dense, embedder, told)
+    for (number, _), vector in zip(numbered, as_numbers(found.vectors), strict=True):
+        body = rows[number].body
+        rows[number] = replace(rows[number], body={**body, "idxopt": {**body["idxopt"], "vector": vector}})
+    return rows, len(found.truncated)
 
 
 def _checked(
@@ -102,17 +103,18 @@ def _checked(
     dense: DenseText,
     embedder: Embedder,
     told: Callable[[int, int], None] | None,
-) -> Vectors:
+) -> Embedded:
     """The vectors, looked at whatever the embedder promises: this is the last place before they are stored."""
     place = f"models.{dense.model}"
     try:
-        vectors = embedder.embed(texts, "passage", on_progress=told).vectors
+        found = embedder.embed(texts, "passage", on_progress=told)
     except ModelError as error:
         if error.item is None or not 0 <= error.item < len(ids):
             raise
         raise ModelError(
             f"row {ids[error.item]}: {error.message}", remedy=error.remedy, place=error.place, item=error.item
         ) from error
+    vectors = found.vectors
     if vectors.shape != (len(texts), dense.dimension):
         raise ModelError(
             f"the model gave {_shape(vectors)} for {len(texts)} texts; the program says dimension {dense.dimension}",
@@ -128,7 +130,7 @@ def _checked(
             place=place,
             item=item,
         )
-    return vectors
+    return found
 
 
 def _shape(vectors: Vectors) -> str:

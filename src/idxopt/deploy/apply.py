@@ -115,7 +115,7 @@ class _Run:
         if manifest is None:
             return self._finish_without_switch(loaded)
         self._switch(manifest, present)
-        warnings = list(self._after_commit(manifest))
+        warnings = [*loaded.warnings, *self._after_commit(manifest)]
         collected = self._collect(warnings)
         return Applied(
             build=manifest.build,
@@ -325,7 +325,11 @@ class _Run:
         elif self.observed.live is not None:
             self._tell("repair", self.observed.live, previous=None)
         return Applied(
-            build=self.plan.live, previous=self.plan.live or None, rows=loaded.rows, generated=loaded.generated
+            build=self.plan.live,
+            previous=self.plan.live or None,
+            rows=loaded.rows,
+            warnings=loaded.warnings,
+            generated=loaded.generated,
         )
 
     def _collect(self, warnings: list[str]) -> tuple[str, ...]:

@@ -84,12 +84,13 @@ def embedded(
     dense: DenseText | None,
     models: Models | None,
     on_progress: Callable[[int], None] | None = None,
+    on_cut: Callable[[int], None] | None = None,
 ) -> Iterator[StoredRow]:
     """The rows with their vectors, or as they are where the view has no dense leg."""
     if dense is None:
         yield from rows
     else:
-        yield from with_vectors(rows, dense, embedder_of(models, dense), on_progress=on_progress)
+        yield from with_vectors(rows, dense, embedder_of(models, dense), on_progress=on_progress, on_cut=on_cut)
 
 
 def vectors_agree(one: Mapping[str, object], other: Mapping[str, object]) -> bool:

@@ -46,6 +46,7 @@ class Loaded:
     """What was built:
 
     (uuid, rows) by view. `ledger` of the primary index where it was built. `reasons`: why a gate must refuse.
+    `warnings`: what to tell of a build that is as it should be.
     """
 
     views: Mapping[str, tuple[str, int]] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Loaded:
     ledger: Ledger | None = None
     reasons: tuple[str, ...] = ()
     generated: TextsMade = field(default_factory=TextsMade)
+    warnings: tuple[str, ...] = ()
 
     @property
     def rows(self) -> dict[str, int]:
@@ -81,6 +83,7 @@ class Loader:
         self._progress = progress
         self._lock = lock
         self._rejected: list[Rejected] = []
+        self._cut: dict[str, int] = {}
         self._writing = Writing.of(lowered.program, options, progress, lock.check)
         self._folder: Path = options.cache / "loads" / observed.capabilities.cluster_uuid / observed.name
 
@@ -120,7 +123,12 @@ class Loader:
         reasons += self._rejections(snapshot)
         made = Remaking(self._lowered.program, tables, self._writing.steps, self._options.models)
         reasons += sample_gate(self._engine, made, served, sample)
-        return Loaded(built, _record(snapshot), record, ledger, tuple(reasons), generated)
+        warnings = tuple(
+            f"view {view}: {cut} of {built[view][1]} texts were longer than the model reads and were cut to be embedded"
+            for view, cut in self._cut.items()
+            if cut
+        )
+        return Loaded(built, _record(snapshot), record, ledger, tuple(reasons), generated, warnings)
 
     def _put_pipelines(self, tables: Tables, views: Sequence[str]) -> None:
         """Pipelines that carry the tables can be made only now."""
@@ -196,8 +204,13 @@ class Loader:
             return
         stage, total = f"embed {view.view}", 0 if view.many_rows else snapshot.count
         self._progress.stage(stage)
+        self._cut[view.view] = 0
+
+        def count(cut: int) -> None:
+            self._cut[view.view] += cut
+
         yield from embedded(
-            rows, view.dense, self._options.models, lambda done: self._progress.advance(stage, done, total)
+            rows, view.dense, self._options.models, lambda done: self._progress.advance(stage, done, total), count
         )
         self._progress.stage(f"load {view.view}")
 
