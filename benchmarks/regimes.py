@@ -222,6 +222,9 @@ def report(names: Sequence[str]) -> Report:
     made.bars.append(Bar("cells without headings that are warned of", warned / len(bare) if bare else 1.0, "==", 1))
     within = sum(not cell.decisive for cell in counted)
     made.notes.append(f"{within} of {len(counted)} cells are within two standard errors: they decide nothing")
+    decisive = [cell for cell in counted if cell.decisive]
+    losing = sum(cell.difference < 0 for cell in decisive)
+    made.notes.append(f"always guessing `-` would be right in {losing} of the {len(decisive)} decisive cells")
     made.notes.append(f"tuned on {', '.join(sorted(TUNED))}; the other collections are held out; seed {SEED}")
     return made
 
