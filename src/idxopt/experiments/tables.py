@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idxopt.evaluation.bootstrap import Interval
+from idxopt.evaluation.bootstrap import Interval, mean_interval
 from idxopt.evaluation.costs import PAPER_FEWER_TOKENS, PAPER_FEWER_VECTORS, PAPER_SECTIONS_A_DOCUMENT, cheaper_by
 from idxopt.evaluation.density import change
 from idxopt.experiments.methods import (
@@ -24,7 +24,7 @@ from idxopt.experiments.methods import (
 from idxopt.experiments.results import MAIN, Cell, CollectionResult
 
 _MARKS = {"better": "+", "worse": "-", "no clear difference": "=", None: ""}
-_TABLE_1_METRICS = ("nDCG@10", "Recall@5", "P@5", "P@1", "Recall@1", "MRR")
+_TABLE_1_METRICS = ("nDCG@10", "Recall@5", "P@5", "P@1", "Recall@1", "MRR", "Judged@5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,21 @@ def formulas(result: CollectionResult) -> Grid | None:
         return None
     names = {FORMULAS[0]: "with a stop-word list (default)", FORMULAS[1]: "literal (stopwords: none)"}
     rows = [(names[name], *_factorial(result, name)[1:]) for name in FORMULAS]
+    rows.append(("literal - default", *(_between(result, *FORMULAS, column) for column in COLUMNS)))
     return Grid(
         f"Formula of terms, PRIME (offline): {result.name}, {MAIN}",
         ("terms", *(COLUMN_NAMES[column] for column in COLUMNS)),
         tuple(rows),
+    )
+
+
+def _between(result: CollectionResult, name: str, other: str, column: Column) -> str:
+    """The paired difference of two methods."""
+    one, two = result.cell(name, column), result.cell(other, column)
+    assert one is not None  # checked by the caller
+    assert two is not None
+    return figure(
+        mean_interval([two.per_query[query] - one.per_query[query] for query in sorted(one.per_query)]), signed=True
     )
 
 

@@ -35,7 +35,7 @@ CANDIDATES, SECTIONS = 30, 5
 _HNSW: Plain = {"m": 32, "ef_construction": 200}
 _CHARACTERS_A_TOKEN = 3
 _TERMS_ROOM = 24
-_SUMMARY_ROOM = 80
+_SUMMARY_ROOM = 100
 
 _PRIMARY = "content"
 REWRITTEN = "rewritten"
