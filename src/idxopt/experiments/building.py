@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.resolver import LiveBuild, live_build
 from idxopt.builds.state import StateStore
+from idxopt.compiler.lower import lower
+from idxopt.compiler.lowered import Target
 from idxopt.deploy.apply import apply_plan
 from idxopt.deploy.intent import Intent
 from idxopt.deploy.observed import observe
@@ -41,8 +43,8 @@ class Workplace:
 
 def built(program: Program, corpus: Path, models: Models, place: Workplace) -> Manifest:
     """The newest build of the program, applied where there is none yet. Raises what an apply raises."""
-    wanted = program_hash(program)
-    done = _recorded(place.engine, program.name, wanted)
+    wanted = view_hashes(program, place.engine)
+    done = _recorded(place.engine, program, wanted)
     if done is not None:
         return done
     plan = make_plan(observe(place.engine, program.name), Intent(program=canonical(program)), cluster=CLUSTER)
@@ -51,16 +53,29 @@ def built(program: Program, corpus: Path, models: Models, place: Workplace) -> M
     )
     source = open_source(str(corpus), program)
     apply_plan(place.engine, plan, options, source=source, progress=place.progress)
-    done = _recorded(place.engine, program.name, wanted)
+    done = _recorded(place.engine, program, wanted)
     if done is None:
         raise BuildError("no build was recorded", place=program.name, remedy="run the experiment again")
     return done
 
 
-def _recorded(engine: Engine, name: str, wanted: str) -> Manifest | None:
+def view_hashes(program: Program, engine: Engine) -> dict[str, str]:
+    """What decides the stored rows of each view, semantics of operators included."""
+    capabilities = engine.capabilities()
+    target = Target(capabilities.engine, capabilities.bm25_factor, capabilities.pipelines)
+    return {name: view.view_hash for name, view in lower(program, target, {}).views.items()}
+
+
+def _recorded(engine: Engine, program: Program, wanted: Mapping[str, str]) -> Manifest | None:
     """The newest build of exactly this program whose indices are all there."""
-    for manifest in reversed(StateStore(engine).manifests(name)):
-        if manifest.program_hash == wanted and all(_there(engine, view.index) for view in manifest.views.values()):
+    hash_ = program_hash(program)
+    for manifest in reversed(StateStore(engine).manifests(program.name)):
+        same = {name: view.view_hash for name, view in manifest.views.items()} == wanted
+        if (
+            same
+            and manifest.program_hash == hash_
+            and all(_there(engine, one.index) for one in manifest.views.values())
+        ):
             return manifest
     return None
 

@@ -20,7 +20,7 @@ from idxopt.evaluation.profile import profile
 from idxopt.evaluation.regimes import predict
 from idxopt.evaluation.representations import Text
 from idxopt.experiments import rewriting
-from idxopt.experiments.building import SharedModels, Workplace, built, searchable
+from idxopt.experiments.building import SharedModels, Workplace, built, searchable, view_hashes
 from idxopt.experiments.kept import Kept
 from idxopt.experiments.methods import (
     BY_NAME,
@@ -159,6 +159,7 @@ class PrimeRun:
         names = sorted(opened.program.models)
         return {
             "program": canonical(opened.program),
+            "views": view_hashes(opened.program, self.place.engine),
             "models": {name: opened.models.identity(name).key for name in names},
         }
 
