@@ -13,6 +13,7 @@ import requests
 
 from idxopt.errors import ConfigError
 from idxopt.sidecar.app import Service
+from idxopt.sidecar.server import listen
 from idxopt.sidecar.settings import SidecarSettings
 from tests.sidecar.fakes import (
     FakeEmbedder,
@@ -286,3 +287,9 @@ def test_what_is_not_done_when_the_time_for_draining_is_over_is_told_so():
         refused = cut_off.result()
     assert refused.status_code == 503
     assert refused.json()["error"]["code"] == "shutting_down"
+
+
+def test_accepted_connections_send_at_once():
+    """asyncio sets TCP_NODELAY only on sockets that say they speak TCP."""
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
