@@ -36,7 +36,7 @@ class Kept:
         data = orjson.dumps({"key": key, "value": make()}, option=orjson.OPT_NON_STR_KEYS)
         beside = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(data)
             beside.replace(file)
         except OSError as error:

@@ -20,6 +20,7 @@ from idxopt.evaluation.profile import profile
 from idxopt.evaluation.regimes import predict
 from idxopt.evaluation.representations import Text
 from idxopt.experiments import rewriting
+from idxopt.experiments.answering import answer_values, ask_first, questions_of
 from idxopt.experiments.building import SharedModels, Workplace, built, searchable, view_hashes
 from idxopt.experiments.kept import Kept
 from idxopt.experiments.methods import (
@@ -38,11 +39,13 @@ from idxopt.experiments.methods import (
 )
 from idxopt.experiments.results import MAIN, METRICS, Cell, CollectionResult, Compared, Prediction, Shape
 from idxopt.experiments.sampling import Sample, slug, write_corpus
+from idxopt.ledger.ledger import Ledger
+from idxopt.models.identity import EXTRACTIVE
 from idxopt.models.opening import Models
 from idxopt.operators.enrich.heading_tree import tree_sections
 from idxopt.program.canonical import canonical
 from idxopt.program.presets import PresetOptions
-from idxopt.program.presets.parts import ENCODER, RERANKER
+from idxopt.program.presets.parts import ENCODER, GENERATOR, RERANKER
 from idxopt.program.schema import Program
 from idxopt.search import Searcher
 
@@ -274,6 +277,7 @@ class PrimeRun:
                 "fidelity": rewriting.fidelity(full.program, self.sample, full.models, self.place.cache),
                 "evidence": [_plain(one) for one in found.compared] if found is not None else [],
                 "note": found.note if found is not None else "",
+                "answers": self._answers(full, found),
             }
 
         made = self._kept.part("rewriting", self._depends(full), measure)
@@ -282,6 +286,10 @@ class PrimeRun:
             "fidelity": made["fidelity"],
             "evidence": tuple(map(_compared, made["evidence"])),
             "evidence_note": made["note"],
+            "answers": {
+                mode: mean_interval([values[query] for query in sorted(values)])
+                for mode, values in made["answers"].items()
+            },
         }
 
     def _evidence(self, full: Opened, texts: Mapping[str, str]) -> rewriting.EvidenceFound | None:
@@ -296,6 +304,17 @@ class PrimeRun:
             rewriting.Side(texts, self._candidates(full)),
             full.shared.reranker(RERANKER),
         )
+
+    def _answers(self, full: Opened, found: rewriting.EvidenceFound | None) -> Mapping[str, Mapping[str, float]]:
+        """Answer-F1 by mode and question, where a language model is configured and the collection has gold spans."""
+        gold = rewriting.gold_of(self.sample.place, self.sample)
+        if found is None or gold is None or full.program.models[GENERATOR].id == EXTRACTIVE:
+            return {}
+        generator = full.models.generator(GENERATOR)
+        questions = questions_of(self.sample, gold)
+        ask_first(GENERATOR, questions, generator, full.models.currency(GENERATOR), self.place.texts)
+        with Ledger.open(self._folder / "answers.sqlite", budget=self.place.texts.budget) as ledger:
+            return answer_values(questions, found, generator, self._kept, ledger)
 
     def _candidates(self, opened: Opened) -> rewriting.Candidates:
         searcher = self._searcher(opened, "hybrid")

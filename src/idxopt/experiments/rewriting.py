@@ -20,7 +20,7 @@ from idxopt.experiments.sampling import Sample
 from idxopt.models.opening import Models
 from idxopt.models.ports import Reranker
 from idxopt.operators.tables import EMPTY_TABLES
-from idxopt.program.schema import Program
+from idxopt.program.schema import Markup, Program
 from idxopt.text.structure import plain_text
 
 WINDOW_WORDS = 180
@@ -88,12 +88,15 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceFound:
-    """`compared`: figures over the queries with section judgments in both corpora. `runs`: section ids by query."""
+    """`compared`: figures over the queries with section judgments in both corpora. `runs`: section ids by query, and
+    `sections` their texts, both by corpus (raw, sr). `counterparts`: texts of D* by the ids of D, under equal headings.
+    """
 
     compared: tuple[Compared, ...]
     note: str
     runs: Mapping[str, Mapping[str, list[str]]]
     sections: Mapping[str, Mapping[str, str]]
+    counterparts: Mapping[str, str]
 
 
 def evidence(sample: Sample, gold: GoldSpans, raw: Side, rewritten: Side, reranker: Reranker) -> EvidenceFound | None:
@@ -106,17 +109,14 @@ def evidence(sample: Sample, gold: GoldSpans, raw: Side, rewritten: Side, rerank
     if not shared:
         return None
     asked = {query.id: query.text for query in sample.judged.queries if query.id in before.qrels}
-    runs: dict[str, dict[str, list[str]]] = {"raw": {}, "sr": {}}
-    for name, side, sections in (("raw", raw, before), ("sr", rewritten, after)):
-        texts = _section_texts(side.texts, sections, markup)
-        by_doc: dict[str, list[str]] = {}
-        for id_, section in sections.sections.items():
-            if texts[id_].strip():
-                by_doc.setdefault(section.doc, []).append(id_)
-        for query, text in asked.items():
-            ids = [id_ for doc in side.candidates(text) for id_ in by_doc.get(doc, ())]
-            scores = dict(zip(ids, reranker.score(text, [texts[id_] for id_ in ids]), strict=True)) if ids else {}
-            runs[name][query] = sorted(scores, key=lambda id_: (-scores[id_], id_))
+    texts = {
+        "raw": _section_texts(raw.texts, before, markup),
+        "sr": _section_texts(rewritten.texts, after, markup),
+    }
+    runs = {
+        "raw": _ranked(asked, raw.candidates, before, texts["raw"], reranker),
+        "sr": _ranked(asked, rewritten.candidates, after, texts["sr"], reranker),
+    }
     one, other = evidence_figures(runs["raw"], before, shared), evidence_figures(runs["sr"], after, shared)
     compared = tuple(
         Compared(
@@ -131,14 +131,35 @@ def evidence(sample: Sample, gold: GoldSpans, raw: Side, rewritten: Side, rerank
         f"{len(shared)} queries with section judgments in both corpora, of {len(asked)} with any; gold spans that did "
         f"not survive rewriting: {len(gold.spans) - len(moved.spans)} of {len(gold.spans)}"
     )
-    handed = {
-        "raw": _section_texts(raw.texts, before, markup),
-        "sr": _section_texts(rewritten.texts, after, markup),
+    counterparts = {
+        id_: texts["sr"][id_]
+        for id_, section in before.sections.items()
+        if section.path and id_ in after.sections and after.sections[id_].path == section.path
     }
-    return EvidenceFound(compared, note, runs, handed)
+    return EvidenceFound(compared, note, runs, texts, counterparts)
 
 
-def _section_texts(texts: Mapping[str, str], evidence: Evidence, markup: Any) -> dict[str, str]:
+def _ranked(
+    asked: Mapping[str, str],
+    candidates: Candidates,
+    evidence: Evidence,
+    texts: Mapping[str, str],
+    reranker: Reranker,
+) -> dict[str, list[str]]:
+    """By query the sections of its candidates, best first; equal scores by id."""
+    by_doc: dict[str, list[str]] = {}
+    for id_, section in evidence.sections.items():
+        if texts[id_].strip():
+            by_doc.setdefault(section.doc, []).append(id_)
+    run: dict[str, list[str]] = {}
+    for query, text in asked.items():
+        ids = [id_ for doc in candidates(text) for id_ in by_doc.get(doc, ())]
+        scores = dict(zip(ids, reranker.score(text, [texts[id_] for id_ in ids]), strict=True)) if ids else {}
+        run[query] = sorted(scores, key=lambda id_: (-scores[id_], id_))
+    return run
+
+
+def _section_texts(texts: Mapping[str, str], evidence: Evidence, markup: Markup) -> dict[str, str]:
     return {
         id_: plain_text(texts[section.doc][section.start : section.end], markup)
         for id_, section in evidence.sections.items()
