@@ -68,9 +68,14 @@ def _dense_views(name: str, parts: Parts, there: Mapping[str, Plain]) -> dict[st
     """The dense views of a preset under names that are free; what its primary view embeds gets a view of its own."""
     found: dict[str, Plain] = {}
     for view, body in parts.views.items():
-        if "dense" in body and there.get(view) != body:
+        if "dense" in body and not _same_rows(there.get(view), body):
             own = view if view not in there else name
             found[own] = {key: value for key, value in body.items() if key != "lexical"}
     if not any("dense" in body for body in parts.views.values()):
         raise UsageError(f'the preset "{name}" has no dense view to add', remedy="name one of PRIME's presets")
     return found
+
+
+def _same_rows(one: Plain | None, other: Plain) -> bool:
+    """Whether two views embed the same rows; weights aside."""
+    return one is not None and all(one.get(key) == other.get(key) for key in ("steps", "dense"))
