@@ -4,9 +4,12 @@ import json
 import re
 
 import pytest
+from aiohttp import web
 
 from idxopt.errors import ExitCode
+from tests.e2e.generating import USAGE, rewriting
 from tests.e2e.runner import run
+from tests.model_servers.server import Request, chat, serving
 from tests.models_support import minilm_toml
 
 SUBJECTS = ("pump", "valve", "boiler", "filter", "motor", "sensor")
@@ -117,3 +120,55 @@ def test_presets_are_listed_and_shown_with_other_models():
     assert other["models"] == {
         "encoder": {"kind": "embedder", "id": "x/y", "dimension": 8, "similarity": "cosine", "max_tokens": 256}
     }
+
+
+def generator_toml(url: str) -> str:
+    """A priced language model behind a server."""
+    return f'[models."maker/small"]\nprovider = "http"\nurl = "{url}"\nprice_input = 1.0\nprice_output = 2.0\n'
+
+
+def answering(request: Request) -> web.Response:
+    """Restructured sections, and the same short answer to every question."""
+    if "Question:" in request.body["messages"][-1]["content"]:
+        return web.json_response(chat("12 Nm", usage=USAGE))
+    return rewriting()(request)
+
+
+def test_a_language_model_rewrites_answers_and_is_paid_once(collection, tmp_path):
+    arguments = ("experiment", "prime", "manuals", "--method", "full", "--generator", "maker/small")
+    with serving(answering) as server:
+        (tmp_path / "idxopt.toml").write_text(minilm_toml() + generator_toml(server.url), encoding="utf-8")
+        refused = run(*arguments)
+        assert refused.code == ExitCode.USAGE
+        assert "add --yes" in refused.err
+        assert server.requests == []
+        ran = run(*arguments, "--yes")
+        assert ran.code == ExitCode.OK, ran.err
+        asked = ["Question:" in request.body["messages"][-1]["content"] for request in server.requests]
+        assert asked.count(False) == 12 * 3
+        assert 0 < asked.count(True) <= 3 * 2
+        found = json.loads((tmp_path / "idxopt-experiment" / "prime.json").read_bytes())["collections"][0]
+        assert set(found["answers"]) == {"raw-raw", "raw-sr", "full-full"}
+        assert found["answers"]["raw-raw"]["n"] == 2
+        for part in (tmp_path / "idxopt-experiment" / "manuals" / "parts").glob("rewriting.json"):
+            part.unlink()
+        before = len(server.requests)
+        again = run(*arguments, "--yes")
+        assert again.code == ExitCode.OK, again.err
+        assert len(server.requests) == before
+    assert "Answer-F1" in (tmp_path / "idxopt-experiment" / "prime.txt").read_text("utf-8")
+
+
+def test_a_budget_stops_it_and_what_was_made_is_kept(collection, tmp_path):
+    del collection
+    arguments = ("experiment", "prime", "manuals", "--method", "full", "--generator", "maker/small", "--yes")
+    with serving(answering) as server:
+        (tmp_path / "idxopt.toml").write_text(minilm_toml() + generator_toml(server.url), encoding="utf-8")
+        stopped = run(*arguments, "--budget", "0.004")
+        assert stopped.code == ExitCode.BUDGET, stopped.err
+        first = len(server.requests)
+        assert 0 < first < 36
+        done = run(*arguments)
+        assert done.code == ExitCode.OK, done.err
+        rewritten = sum("Question:" not in one.body["messages"][-1]["content"] for one in server.requests)
+        assert rewritten == 36
