@@ -3,7 +3,7 @@
 import pytest
 
 from idxopt.builds.manifest import Generation
-from idxopt.cli.render.plans import plan_json, plan_lines, totals
+from idxopt.cli.render.plans import lacking, plan_json, plan_lines, totals
 from idxopt.cli.units import bytes_text, counted, parse_seconds, seconds_text, shortened
 from idxopt.deploy.changes import Change, Cost, ProgramChange
 from idxopt.deploy.intent import Estimate, Intent, Lag, Plan
@@ -116,3 +116,7 @@ def test_counts_and_lengths():
     assert counted(2_000, "index", "indices") == "2,000 indices"
     assert shortened("abcdef", 5) == "ab..."
     assert shortened("abcde", 5) == "abcde"
+
+
+def test_a_missing_vector_is_told_with_what_it_means() -> None:
+    assert lacking(("terms", "vector")) == "terms, vector (the dense leg does not find them)"
