@@ -140,7 +140,8 @@ def _embeddings(size: Size, servers: Sequence[Server], direct: dict[str, Encode]
         tell(f"embeddings, round {number} of {size.rounds}")
         for load in size.loads(number):
             for server in _turned(servers, number):
-                seen = drive(server.embeddings, bulk if load.name == BULK else single, load)
+                bodies = bulk if load.name == BULK else single
+                seen = drive(server.embeddings, bodies, load, server.processor_seconds)
                 _add(rounds, number, server.name, load.name, seen)
             if load.name == BULK:
                 for name, encode in direct.items():
@@ -161,7 +162,8 @@ def _rerank(size: Size, servers: Sequence[Server], direct: dict[str, Encode]) ->
             load = Load(f"{clients} x {DOCUMENTS}", clients, DOCUMENTS, size.seconds if number else 0.3)
             for server in _turned(servers, number):
                 assert server.rerank is not None
-                _add(rounds, number, server.name, load.name, drive(server.rerank, bodies, load))
+                seen = drive(server.rerank, bodies, load, server.processor_seconds)
+                _add(rounds, number, server.name, load.name, seen)
         for name, score in direct.items():
             query, documents = pairs[number % len(pairs)]
             _add(rounds, number, name, f"1 x {DOCUMENTS}", _timed(score, [query, *documents], DOCUMENTS))
@@ -175,10 +177,10 @@ def _turned(servers: Sequence[Server], number: int) -> list[Server]:
 
 
 def _timed(work: Encode, given: Sequence[str], texts: int) -> Seen:
-    began = time.perf_counter()
+    began, before = time.perf_counter(), time.process_time()
     work(given)
     took = time.perf_counter() - began
-    return Seen(texts / took, [took])
+    return Seen(texts / took, [took], (time.process_time() - before) / texts)
 
 
 def _add(rounds: Rounds, number: int, who: str, load: str, seen: Seen) -> None:

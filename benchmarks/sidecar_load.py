@@ -6,7 +6,7 @@ import asyncio
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -32,10 +32,11 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Texts a second, and seconds of each request."""
+    """Texts a second, seconds of each request, and seconds that processors worked on a text (all cores together)."""
 
     rate: float
     latencies: Sequence[float]
+    work: float
 
     def row(self) -> dict[str, Value]:
         """Figures of a table."""
@@ -45,12 +46,14 @@ class Seen:
             "p50 ms": 1_000 * statistics.median(ordered),
             "p99 ms": 1_000 * ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
             "requests": len(ordered),
+            "cpu ms/text": 1_000 * self.work,
         }
 
 
 def joined(seen: Sequence[Seen]) -> Seen:
-    """Several rounds as one: the median rate, all latencies."""
-    return Seen(statistics.median(one.rate for one in seen), [second for one in seen for second in one.latencies])
+    """Several rounds as one: the medians, all latencies."""
+    latencies = [second for one in seen for second in one.latencies]
+    return Seen(statistics.median(one.rate for one in seen), latencies, statistics.median(one.work for one in seen))
 
 
 def pieces(number: int, *, least: int, most: int, seed: int) -> list[str]:
@@ -68,12 +71,14 @@ def pieces(number: int, *, least: int, most: int, seed: int) -> list[str]:
     return found
 
 
-def drive(url: str, bodies: Sequence[dict[str, Any]], load: Load) -> Seen:
-    """Sends the bodies over and over. Every answer must be 200; it is read whole."""
-    return asyncio.run(_drive(url, cycle(bodies), load))
+def drive(url: str, bodies: Sequence[dict[str, Any]], load: Load, worked: Callable[[], float]) -> Seen:
+    """Sends the bodies over and over. Every answer must be 200; it is read whole. `worked`: the server's seconds."""
+    before = worked()
+    rate, latencies = asyncio.run(_drive(url, cycle(bodies), load))
+    return Seen(rate, latencies, (worked() - before) / (len(latencies) * load.texts))
 
 
-async def _drive(url: str, bodies: Iterator[dict[str, Any]], load: Load) -> Seen:
+async def _drive(url: str, bodies: Iterator[dict[str, Any]], load: Load) -> tuple[float, list[float]]:
     timeout = aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=CONNECT_S)
     latencies: list[float] = []
     async with aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0)) as session:
@@ -90,4 +95,4 @@ async def _drive(url: str, bodies: Iterator[dict[str, Any]], load: Load) -> Seen
 
         await asyncio.gather(*(client() for _ in range(load.clients)))
         took = time.perf_counter() - began
-    return Seen(len(latencies) * load.texts / took, latencies)
+    return len(latencies) * load.texts / took, latencies

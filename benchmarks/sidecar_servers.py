@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 START_S = 300
 EMBEDDER, RERANKER = "embedder", "reranker"
 
@@ -40,8 +42,14 @@ class Server:
     """Something that answers. `embeddings`, `rerank`: full URLs."""
 
     name: str
+    process: psutil.Process
     embeddings: str
     rerank: str | None
+
+    def processor_seconds(self) -> float:
+        """That its threads have used so far; other programs on the machine do not change it much."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
 
 
 @contextmanager
@@ -57,9 +65,11 @@ def sidecar(provider: str, models: Checkpoints, hardware: Hardware, folder: Path
     toml.write_text("\n".join(lines) + "\n", encoding="utf-8")
     port = _free_port()
     command = [sys.executable, "-m", "idxopt", "serve", "models", "--config", str(toml), "--port", str(port)]
-    with _running(command, port, "/ready"):
+    with _running(command, port, "/ready") as process:
         url = f"http://127.0.0.1:{port}"
-        yield Server(f"sidecar, {provider}", f"{url}/v1/embeddings", f"{url}/v1/rerank" if with_reranker else None)
+        yield Server(
+            f"sidecar, {provider}", process, f"{url}/v1/embeddings", f"{url}/v1/rerank" if with_reranker else None
+        )
 
 
 @contextmanager
@@ -76,8 +86,8 @@ def plain(provider: str, models: Checkpoints, hardware: Hardware) -> Iterator[Se
         str(port),
     ]
     command += ["--path", str(models.embedder), "--device", hardware.device, "--dtype", hardware.dtype]
-    with _running(command, port, "/ready"):
-        yield Server(f"plain handler, {provider}", f"http://127.0.0.1:{port}/v1/embeddings", None)
+    with _running(command, port, "/ready") as process:
+        yield Server(f"plain handler, {provider}", process, f"http://127.0.0.1:{port}/v1/embeddings", None)
 
 
 def find_infinity(given: str | None) -> str | None:
@@ -94,13 +104,13 @@ def infinity(program: str, models: Checkpoints, hardware: Hardware) -> Iterator[
     chosen = [(models.embedder, EMBEDDER)] + ([(models.reranker, RERANKER)] if models.reranker else [])
     for path, name in chosen:
         command += ["--model-id", str(path), "--served-model-name", name]
-    with _running(command, port, "/health"):
+    with _running(command, port, "/health") as process:
         url = f"http://127.0.0.1:{port}"
-        yield Server("infinity-emb, torch", f"{url}/embeddings", f"{url}/rerank" if models.reranker else None)
+        yield Server("infinity-emb, torch", process, f"{url}/embeddings", f"{url}/rerank" if models.reranker else None)
 
 
 @contextmanager
-def _running(command: Sequence[str], port: int, path: str) -> Iterator[None]:
+def _running(command: Sequence[str], port: int, path: str) -> Iterator[psutil.Process]:
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",
@@ -111,7 +121,7 @@ def _running(command: Sequence[str], port: int, path: str) -> Iterator[None]:
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         _until_answering(child, f"http://127.0.0.1:{port}{path}")
-        yield
+        yield psutil.Process(child.pid)
     finally:
         child.terminate()
         try:
