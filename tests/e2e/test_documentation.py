@@ -55,7 +55,7 @@ def handbook(tmp_path, monkeypatch):
 
 def test_the_readme_on_your_own_documents(handbook):
     found = [words for words in commands(ROOT / "README.md") if "stdlib" not in words]
-    assert len(found) == 10
+    assert len(found) == 12
     for words in found:
         typed(words, handbook)
 
