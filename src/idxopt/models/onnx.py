@@ -13,7 +13,7 @@ import onnxruntime
 from tokenizers import Encoding
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
+from idxopt.models.batches import CPU_RUN_COST, CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
 from idxopt.models.folder import ModelFolder, fingerprint, longest, onnx_file, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
@@ -141,6 +141,7 @@ class _Encoder:
             lambda batch: run([encodings[position] for position in batch]),
             place=self._network.place,
             single=self._network.alone,
+            run_cost=CPU_RUN_COST if self._network.on_cpu else None,
             on_progress=progress,
         )
 

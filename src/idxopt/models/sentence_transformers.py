@@ -18,7 +18,7 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Tokenization
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
+from idxopt.models.batches import CPU_RUN_COST, CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
 from idxopt.models.folder import ModelFolder, fingerprint, longest, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
 from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
@@ -195,6 +195,7 @@ class _Encoder:
             self._budget,
             lambda batch: run([encodings[position] for position in batch]),
             place=self._runtime.place,
+            run_cost=CPU_RUN_COST if self._runtime.device == "cpu" else None,
             on_progress=progress,
         )
 

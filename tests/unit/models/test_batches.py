@@ -10,13 +10,32 @@ from idxopt.models.batches import DeviceFull, batches, run_in_batches
 LENGTHS = st.lists(st.integers(0, 600), max_size=60)
 
 
-@given(LENGTHS, st.integers(16, 2000), st.booleans())
-def test_every_text_is_in_one_batch_within_the_budget(lengths, budget, single):
-    found = batches(lengths, budget, single=single)
+RUN_COSTS = st.none() | st.integers(0, 64)
+
+
+@given(LENGTHS, st.integers(16, 2000), st.booleans(), RUN_COSTS)
+def test_every_text_is_in_one_batch_within_the_budget(lengths, budget, single, run_cost):
+    found = batches(lengths, budget, single=single, run_cost=run_cost)
     assert sorted(place for batch in found for place in batch) == list(range(len(lengths)))
     for batch in found:
         padded = len(batch) * max(lengths[place] for place in batch)
         assert len(batch) == 1 or (padded <= budget and not single)
+
+
+@given(LENGTHS, st.integers(16, 2000), st.integers(0, 64))
+def test_the_cheapest_batches_cost_no_more_than_full_ones_or_single_texts(lengths, budget, run_cost):
+    def cost(found: list[list[int]]) -> int:
+        return sum(run_cost + len(batch) * max(1, *(lengths[place] for place in batch)) for batch in found)
+
+    least = cost(batches(lengths, budget, run_cost=run_cost))
+    assert least <= cost(batches(lengths, budget))
+    assert least <= cost(batches(lengths, budget, single=True))
+
+
+def test_padding_is_weighed_against_one_more_run():
+    assert batches([50, 48, 10, 9], 1000) == [[0, 1, 2, 3]]
+    assert batches([50, 48, 10, 9], 1000, run_cost=16) == [[0, 1], [2, 3]]
+    assert batches([50, 48, 10, 9], 1000, run_cost=100) == [[0, 1, 2, 3]]
 
 
 def test_texts_of_like_length_go_together():
