@@ -153,7 +153,9 @@ def test_a_search_that_meets_the_deletion_of_its_index_finds_it_gone(
     with FaultProxy(cluster_url, met) as proxy:
         engine = OpenSearchEngine.connect(proxy.url)
         (there,) = engine.search([ask(index, "cats")])
-        cluster.delete_index(index, cluster.get_index(index).uuid)
+        state = cluster.get_index(index)
+        assert state is not None
+        cluster.delete_index(index, state.uuid)
         (away,) = engine.search([ask(index, "cats")])
         engine.close()
     assert (there.gone, away.gone) == (False, True)

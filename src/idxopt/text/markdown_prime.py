@@ -17,8 +17,8 @@ or a line feed, sign one of ASCII's 32 punctuation marks:
 4. `&amp;` `&lt;` `&gt;` `&quot;` `&apos;` `&nbsp;` `&#1234567;` `&#x10FFFF;`: the character (U+FFFD for 0, a
    surrogate, a number beyond U+10FFFF).
 5. `]` that closes a `[` or `![` of rule 5 (the last one still open): when a destination in parentheses follows (up to
-   white or `<`; one level of parentheses inside; or in `<>`; then perhaps a title), or a label in brackets, all of it but the
-   text between `[` and `]` goes. Otherwise the bracket stays. No bracket may stand in what goes.
+   white or `<`; one level of parentheses inside; or in `<>`; then perhaps a title), or a label in brackets, all of it
+   but the text between `[` and `]` goes. Otherwise the bracket stays. No bracket may stand in what goes.
 6. A run of `*` or of `_`: nothing, unless both neighbours are white (or the ends of the text), or neither is white or
    a sign (`SQL*Plus`, `max_size`): then it stays.
 7. `|`: a space, outside headings.

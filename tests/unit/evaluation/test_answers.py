@@ -1,5 +1,6 @@
 """Answer-F1 as SQuAD computes it, and what a generator is handed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from idxopt.errors import EvaluationError
 from idxopt.evaluation.answers import (
     MODES,
+    Corpus,
     Question,
     answer_f1,
     answers,
@@ -72,8 +74,8 @@ def test_f1_is_symmetric_and_in_range(a, b):
     assert token_f1(a, a) == 1
 
 
-RANKINGS = {"raw": {"q": ["d#1", "d#0"]}, "sr": {"q": ["d#2"]}}
-SECTIONS = {
+RANKINGS: Mapping[Corpus, Mapping[str, list[str]]] = {"raw": {"q": ["d#1", "d#0"]}, "sr": {"q": ["d#2"]}}
+SECTIONS: Mapping[Corpus, Mapping[str, str]] = {
     "raw": {"d#0": "raw zero", "d#1": "raw one", "d#2": "raw two"},
     "sr": {"d#0": "dense zero", "d#2": "dense two"},
 }

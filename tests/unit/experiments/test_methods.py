@@ -40,7 +40,7 @@ def test_the_papers_tables_are_methods():
 
 
 def test_finished_parts_are_made_once_and_anew_for_another_key(tmp_path):
-    made = []
+    made: list[int] = []
 
     def make():
         made.append(len(made))

@@ -20,8 +20,8 @@ LANGUAGE_MODEL = {"small": {"kind": "generator", "id": "maker/small-model"}}
 def generating(
     *steps: Mapping[str, Any], markup: str = "markdown", models: Mapping[str, Any] = EXTRACTIVE, view: str = "parts"
 ) -> Program:
-    views = {"content": {"lexical": {"fields": {"title": {}}}}, view: {"lexical": {"fields": {"title": {}}}}}
-    views[view]["steps"] = list(steps)
+    searched = {"lexical": {"fields": {"title": {}}}}
+    views = {"content": searched, view: {**searched, "steps": list(steps)}}
     return program_from(
         {
             "schema": "idxopt/1",
