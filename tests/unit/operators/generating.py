@@ -20,7 +20,7 @@ LANGUAGE_MODEL = {"small": {"kind": "generator", "id": "maker/small-model"}}
 def generating(
     *steps: Mapping[str, Any], markup: str = "markdown", models: Mapping[str, Any] = EXTRACTIVE, view: str = "parts"
 ) -> Program:
-    searched = {"lexical": {"fields": {"title": {}}}}
+    searched: dict[str, Any] = {"lexical": {"fields": {"title": {}}}}
     views = {"content": searched, view: {**searched, "steps": list(steps)}}
     return program_from(
         {
