@@ -88,7 +88,7 @@ def report(names: Sequence[str], limits: Limits, work: Path, methods: Sequence[s
     """Runs the experiment, and one collection on a node where that is asked for."""
     made = Report("prime")
     runs = Runs(limits, work, methods)
-    started = time.monotonic()
+    started, processor = time.monotonic(), time.process_time()
     engine = EmbeddedEngine(work / "engine")
     try:
         results = runs.on(engine, work, names)
@@ -107,6 +107,9 @@ def report(names: Sequence[str], limits: Limits, work: Path, methods: Sequence[s
     made.bars.append(Bar("seconds of this run", seconds, "<=", SECONDS))
     if check is not None:
         made.bars.append(_cluster(check, results, runs, made))
+    made.notes.append(
+        f"{time.process_time() - processor:.0f} s of processor time; other work on the machine counts not in it"
+    )
     made.notes.append(f"reports: {', '.join(REPORTS)} in the work folder; parts that were finished before cost no time")
     return made
 
