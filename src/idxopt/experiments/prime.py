@@ -12,7 +12,7 @@ from idxopt.builds.manifest import Manifest
 from idxopt.builds.vectors import embedded_text
 from idxopt.compiler.dense import dense_text
 from idxopt.evaluation.bootstrap import Interval, mean_interval
-from idxopt.evaluation.comparison import answer_queries
+from idxopt.evaluation.comparison import TIE, answer_queries
 from idxopt.evaluation.costs import EmbeddingCost, embedding_cost
 from idxopt.evaluation.judgments import Query, Ranking
 from idxopt.evaluation.metrics import mean, per_query_values
@@ -202,19 +202,20 @@ class PrimeRun:
             ranked = {query: [(doc, 0.0) for doc in docs] for query, docs in run.items()}
             values = per_query_values(ranked, self.sample.judged.qrels, METRICS)
             own = values[MAIN]
-            difference = None
+            differences: list[float] = []
             if method == RAW:
                 base[column] = own
             else:
-                difference = mean_interval([own[query] - base[column][query] for query in sorted(own)])
+                differences = [own[query] - base[column][query] for query in sorted(own)]
             cells.append(
                 Cell(
                     method=method,
                     column=column,
                     means={str(metric): mean(found) for metric, found in values.items()},
                     main=mean_interval([own[query] for query in sorted(own)]),
-                    difference=difference,
+                    difference=mean_interval(differences) if differences else None,
                     per_query=own,
+                    differing=sum(abs(one) > TIE for one in differences),
                     empty=sum(not docs for docs in run.values()),
                 )
             )

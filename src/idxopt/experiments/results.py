@@ -17,10 +17,18 @@ METRICS: tuple[Metric, ...] = (*PAPER_METRICS, Metric("Judged", 5))
 Finding = Literal["better", "worse", "no clear difference"]
 
 
-def finding(difference: Interval | None) -> Finding | None:
-    """Better or worse only where the interval leaves out 0."""
+FEWEST = 6
+"""Queries that must differ before a difference counts as clear: with five of one sign an exact sign test says p = .06,
+where the bootstrap's interval already leaves out 0.
+"""
+
+
+def finding(difference: Interval | None, differing: int) -> Finding | None:
+    """Better or worse only where the interval leaves out 0 and enough queries differ."""
     if difference is None:
         return None
+    if differing < FEWEST:
+        return "no clear difference"
     if difference.low is not None and difference.low > 0:
         return "better"
     return "worse" if difference.high is not None and difference.high < 0 else "no clear difference"
@@ -29,7 +37,8 @@ def finding(difference: Interval | None) -> Finding | None:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One method under one pipeline. `means` by metric; `main`: nDCG@5 with its interval; `difference`: of nDCG@5 to
-    raw windows under the same pipeline, paired by query (None: it is raw itself). `empty`: queries that found nothing.
+    raw windows under the same pipeline, paired by query (None: it is raw itself); `differing`: queries where the two
+    are not equal. `empty`: queries that found nothing.
     """
 
     method: str
@@ -38,11 +47,12 @@ class Cell:
     main: Interval
     difference: Interval | None
     per_query: Mapping[str, float]
+    differing: int = 0
     empty: int = 0
 
     @property
     def finding(self) -> Finding | None:
-        return finding(self.difference)
+        return finding(self.difference, self.differing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from idxopt.experiments.methods import (
     TABLE_2,
     Column,
 )
-from idxopt.experiments.results import MAIN, Cell, CollectionResult
+from idxopt.experiments.results import FEWEST, MAIN, Cell, CollectionResult
 
 _MARKS = {"better": "+", "worse": "-", "no clear difference": "=", None: ""}
 _TABLE_1_METRICS = ("nDCG@10", "Recall@5", "P@5", "P@1", "Recall@1", "MRR", "Judged@5")
@@ -73,7 +73,8 @@ def table_2(result: CollectionResult) -> Grid:
         f"Table 2: {result.name}, {MAIN}",
         ("representation", *(COLUMN_NAMES[column] for column in COLUMNS)),
         tuple(rows),
-        f"n = {result.queries}; 95% BCa intervals; + better, - worse, = no clear difference to raw in the same column",
+        f"n = {result.queries}; 95% BCa intervals; to raw in the same column: + better, - worse, = no clear difference "
+        f"(the interval of the paired difference holds 0, or fewer than {FEWEST} queries differ)",
     )
 
 

@@ -26,7 +26,7 @@ def cell(method: str, number: int) -> Cell:
     jitter = {query: value + (0.001 if int(query[1]) % 2 else -0.001) for query, value in own.items()}
     difference = None if method == RAW else mean_interval([jitter[query] - base[query] for query in sorted(base)])
     means = {str(metric): LEVELS.get(method, LEVELS["raw"])[number] for metric in METRICS}
-    return Cell(method, COLUMNS[number], means, mean_interval(list(jitter.values())), difference, jitter)
+    return Cell(method, COLUMNS[number], means, mean_interval(list(jitter.values())), difference, jitter, differing=10)
 
 
 def result(name: str = "pages <1>", *, full: bool = True) -> CollectionResult:

@@ -7,9 +7,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from idxopt.evaluation.bootstrap import mean_interval
 from idxopt.experiments.page import page
 from idxopt.experiments.plots import cost_plot, difference_plot
 from idxopt.experiments.reports import NAMES, json_report, text_report, write_reports
+from idxopt.experiments.results import finding
 from idxopt.experiments.summary import overview
 from idxopt.experiments.tables import costs, formulas, grids, sentences, table_1, table_2
 from tests.unit.experiments.results import SETTING, result
@@ -88,6 +90,15 @@ def test_sentences_say_where_gains_vanish_and_what_loses():
     assert "control: title: no clear difference to raw in any column." in found
     assert any("Predicted before indexing: saturated, a loss" in one and "(worse)" in one for one in found)
     assert found[-1] == "Nothing else."
+
+
+@pytest.mark.parametrize(("differing", "wanted"), [(5, "no clear difference"), (6, "better")])
+def test_a_handful_of_queries_decides_nothing(differing, wanted):
+    differences = [0.1] * differing + [0.0] * (100 - differing)
+    interval = mean_interval(differences)
+    assert interval.low is not None
+    assert interval.low > 0
+    assert finding(interval, differing) == wanted
 
 
 def test_costs_are_ratios_to_structure_chunks_with_their_reason():
