@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,9 @@ class _Runtime:
     """torch, the device and the number type."""
 
     def __init__(self, settings: ModelSettings, place: str) -> None:
+        # Read when torch is loaded. Threads that spin while they wait took ten times the time where the processors are
+        # shared with the engine and other models.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         try:
             import sentence_transformers
             import torch
