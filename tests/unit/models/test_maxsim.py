@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idxopt.models.maxsim import WORST, MaxSim, similarity
+from idxopt.models.maxsim import WORST, MaxSim, similarities
 from idxopt.models.ports import ModelIdentity
 from tests.unit.models.stubs import vector_of
 
@@ -54,7 +54,25 @@ def maxsim(embedder: WordEmbedder, **options) -> MaxSim:
 def test_the_score_is_the_mean_of_the_greatest_cosines():
     query = np.array([[1, 0], [0, 1]], np.float32)
     tokens = np.array([[0.6, 0.8], [1, 0], [-1, 0]], np.float16)
-    assert similarity(query, tokens) == pytest.approx((1.0 + 0.8) / 2, abs=1e-3)
+    assert similarities(query, [tokens]) == [pytest.approx((1.0 + 0.8) / 2, abs=1e-3)]
+
+
+@given(st.lists(st.integers(0, 5), max_size=12))
+def test_texts_compared_together_score_as_each_alone(lengths):
+    generator = np.random.default_rng(sum(lengths))
+    query = generator.standard_normal((3, 8)).astype(np.float32)
+    texts = [generator.standard_normal((length, 8)).astype(np.float16) for length in lengths]
+    together = similarities(query, texts)
+    assert together == [similarities(query, [text])[0] for text in texts]
+    assert [score for score, text in zip(together, texts, strict=True) if not len(text)] == [WORST] * lengths.count(0)
+
+
+def test_more_texts_than_are_compared_at_once():
+    texts = [f"text number {number}" for number in range(300)]
+    reranker = maxsim(WordEmbedder())
+    first = reranker.score("number 7", texts)
+    assert reranker.score("number 7", texts) == first
+    assert max(first) == first[7]
 
 
 def test_a_text_that_has_every_word_of_the_query_scores_1():
