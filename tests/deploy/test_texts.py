@@ -145,6 +145,8 @@ def test_writes_of_applications_get_their_texts(engine: EmbeddedEngine, tmp_path
     assert applied.writes.inserted == 1
     assert dense(engine)["d9"] == f"## Part\n\n{REWRITTEN}"
     assert len(generator.asked) == 2
+    ledgers = [file.name for file in tmp_path.rglob("handbook-*.sqlite") if "texts" in file.parts[-2]]
+    assert len(ledgers) == 1, "one budget over the load and what was carried"
 
 
 def test_nothing_is_sent_without_consent_or_money(engine: EmbeddedEngine, tmp_path: Path) -> None:

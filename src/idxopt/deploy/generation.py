@@ -54,6 +54,11 @@ def texts_file(cache: Path) -> Path:
     return cache / "texts" / FILE_NAME
 
 
+def ledger_of_texts(program_hash: str, documents: str) -> dict[str, str]:
+    """What the ledger of a budget belongs to: one program over one snapshot of the documents (its digest)."""
+    return {"program": program_hash, "documents": documents}
+
+
 def step_models(program: Program, options: ApplyOptions) -> StepModels:
     """What the steps of a program may know of its models. Raises ConfigError for a tokenizer's path that is wrong."""
     return models_at(program, options.models, options.cache, judged=options.texts.entailment is not None)

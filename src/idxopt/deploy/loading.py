@@ -20,7 +20,7 @@ from idxopt.builds.state import StateStore, StateWriter
 from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy.embedding import embedded
 from idxopt.deploy.gates import QualityReport, Remaking, sample_gate
-from idxopt.deploy.generation import Writing
+from idxopt.deploy.generation import Writing, ledger_of_texts
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
 from idxopt.deploy.lowering import Lowered, frozen_tables, with_tables
@@ -104,7 +104,7 @@ class Loader:
     def _load(self, snapshot: Snapshot, views: Sequence[str]) -> Loaded:
         tables, record = self._tables(snapshot, views)
         self._put_pipelines(tables, views)
-        about = {"program": self._lowered.compiled.program_hash, "documents": snapshot.digest}
+        about = ledger_of_texts(self._lowered.compiled.program_hash, snapshot.digest)
         generated = self._writing.write(views, tables, snapshot.documents, about)
         built: dict[str, tuple[str, int]] = {}
         reasons: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateWriter
 from idxopt.builds.switches import SwitchRecord, read_switch, write_switch
-from idxopt.deploy.generation import Writing
+from idxopt.deploy.generation import Writing, ledger_of_texts
 from idxopt.deploy.ledger import NO_WRITES, Ledger, Writes, read_ledger
 from idxopt.deploy.loading import tables_of
 from idxopt.deploy.options import ApplyOptions, Progress
@@ -114,9 +114,10 @@ class Transfer:
     def _target(self, target: Manifest) -> CarryTarget:
         program, tables = program_from(target.program, f"build {target.build}"), tables_of(self._store, target)
         writing = Writing.of(program, self._options, self._progress, lambda: None)
+        about = ledger_of_texts(target.program_hash, target.source.digest)  # the load's own: one budget for both
 
         def prepare(documents: Sequence[Document]) -> None:
-            writing.write(list(target.views), tables, lambda: documents, {"carried to": target.build}, asked=True)
+            writing.write(list(target.views), tables, lambda: documents, about, asked=True)
 
         return CarryTarget(
             program=program,
