@@ -216,6 +216,17 @@ class TestUnderALedger:
             Metered(generator(**self.PRICE, retries=1), ledger).generate(PLAIN)
         assert (ledger.spent().money, ledger.spent().reserved, ledger.spent().calls) == (0.0, 0.0, 0)
 
+    @pytest.mark.parametrize("code", [502, 504])
+    def test_a_gateway_that_lost_the_server_is_not_asked_again_and_counts_in_full(
+        self, server: ModelServer, generator: Make, ledger: Ledger, code: int
+    ) -> None:
+        server.answer = lambda _: status(code)
+        model = generator(**self.PRICE, retries=3)
+        with pytest.raises(ModelError, match="may have been paid for"):
+            Metered(model, ledger).generate(PLAIN)
+        assert len(server.requests) == 1
+        assert ledger.spent().money == pytest.approx(self.most(model, PLAIN))
+
     def test_an_answer_that_never_came_counts_in_full(
         self, server: ModelServer, generator: Make, ledger: Ledger
     ) -> None:

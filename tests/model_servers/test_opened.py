@@ -51,6 +51,16 @@ def test_opening_sends_nothing_and_reads_the_key_by_its_reference(server: ModelS
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
+def test_another_model_of_the_server_under_the_same_id_is_asked_anew(server: ModelServer, tmp_path: Path) -> None:
+    asked = []
+    for name in ("one", "one", "other"):
+        chosen = settings(server.url, key="env:MODEL_KEY", model=name)
+        with Models({"e": SPEC}, {SPEC.id: chosen}, cache=tmp_path, secret=secret) as opened:
+            opened.embedder("e").embed(["a"], "passage")
+        asked.append([request.body["model"] for request in server.requests])
+    assert asked == [["one"], ["one"], ["one", "other"]]
+
+
 def test_identities_do_not_depend_on_the_server(server: ModelServer) -> None:
     with models(server, None) as here:
         other = settings("https://elsewhere.example/v1", model="another-name", timeout_s=1.0)

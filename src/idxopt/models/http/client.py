@@ -16,7 +16,15 @@ import tenacity
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.answers import Unbilled
 from idxopt.models.http.address import endpoint_url, trust
-from idxopt.models.http.faults import Again, excerpt, late, option_failure, status_failure, transport_failure
+from idxopt.models.http.faults import (
+    Again,
+    excerpt,
+    late,
+    option_failure,
+    status_failure,
+    transport_failure,
+    unanswered,
+)
 from idxopt.models.settings import ModelSettings
 
 # Its lines name every request; they are for those who ask for them.
@@ -86,10 +94,10 @@ class Client:
     ) -> dict[str, Any]:
         """The JSON object that the server answers.
 
-        Repeated after 429, 500, 502, 503, 504 and lost connections; not after a lost connection of a request that was
-        sent, when `repeat_unanswered` is false (it may have been paid for). `options`: names of parts of the body that
-        not every server knows; a refusal that names one raises OptionRefused at once, whatever its status. Raises
-        ModelError, Unbilled where the request certainly cost nothing.
+        Repeated after 429, 500, 502, 503, 504 and lost connections; when `repeat_unanswered` is false not after 502,
+        504 or a lost connection of a request that was sent (it may have been paid for). `options`: names of parts of
+        the body that not every server knows; a refusal that names one raises OptionRefused at once, whatever its
+        status. Raises ModelError, Unbilled where the request certainly cost nothing.
         """
         content = _encoded(body)
         with self._turn:
@@ -129,6 +137,8 @@ class Client:
         answer = _decoded(raw)
         if response.status_code != 200:
             told = status_failure(response, excerpt(answer, raw, self._blot), self.place)
+            if not repeat_unanswered:
+                told = unanswered(told, response.status_code)
             raise option_failure(response.status_code, raw, options, told)
         if not isinstance(answer, dict):
             said = excerpt(answer, raw, self._blot)

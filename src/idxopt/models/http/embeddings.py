@@ -40,6 +40,7 @@ class HttpEmbedder:
         self._model = model
         self._batch_tokens = batch_tokens
         self._window = window
+        self.variant = f"http {model}"  # the name that the server knows may come to mean another model under one id
         self._base64 = True
         self._dimension = spec.dimension
         self._lock = threading.Lock()

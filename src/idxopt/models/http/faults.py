@@ -16,6 +16,7 @@ from idxopt.models.answers import Unbilled
 
 REPEATED = frozenset({429, 500, 502, 503, 504})
 EXCERPT = 200
+_GATEWAYS = frozenset({502, 504})
 _REFUSALS = frozenset({400, 422, 500, 501})
 _READ = 65_536
 
@@ -79,10 +80,21 @@ def status_failure(response: httpx.Response, said: str, place: str) -> ModelErro
     return error
 
 
+def unanswered(failure: ModelError | Again, status: int) -> ModelError | Again:
+    """For a request that must not be paid twice: a gateway that lost the server behind it (502, 504) cannot say whether
+    that one did the work.
+    """
+    if status not in _GATEWAYS or not isinstance(failure, Again):
+        return failure
+    error = failure.error
+    return ModelError(f"{error.message}; it may have been paid for", place=error.place, remedy=error.remedy)
+
+
 def transport_failure(failure: httpx.TransportError, timeout_s: float, place: str) -> ModelError | Again:
     """The failure of a request without an answer."""
     if _tls(failure):
-        return Unbilled(
+        kind = Unbilled if isinstance(failure, httpx.ConnectError) else ModelError  # later: it was sent already
+        return kind(
             f"the server's certificate is not accepted ({_reason(failure)})",
             place=place,
             remedy="give the authority's certificate as `ca`, and use the name that the server's certificate lists",
