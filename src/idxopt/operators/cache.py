@@ -11,6 +11,7 @@ cache that cannot be used never fails a build, it only stops helping.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -192,8 +193,13 @@ def _prefix_keys(
 
 
 def _model_key(step: Step, program: Program, models: StepModels) -> str | None:
+    """Beside the identity: which tokenizer cuts, and whether restructured sections were judged."""
     name = step_model(step)
-    return None if name is None else models.identity(name, program.models)
+    if name is None:
+        return None
+    tokenizer = models.tokenizers.get(name)
+    cuts = "" if tokenizer is None else hashlib.sha256(Path(tokenizer).read_bytes()).hexdigest()
+    return f"{models.identity(name, program.models)} {cuts} {models.judged}"
 
 
 def _document_hash(row: Row) -> bytes | None:

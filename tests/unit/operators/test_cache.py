@@ -4,7 +4,9 @@ import pytest
 
 from idxopt.operators.cache import FILE_NAME, CacheSettings, StepCache
 from idxopt.operators.interpreter import Interpreter, stored_rows
+from idxopt.operators.step_models import StepModels
 from idxopt.operators.tables import EMPTY_TABLES, build_tables
+from idxopt.program.validate import program_from
 from tests.unit.operators.corpus import document
 from tests.unit.program.programs import program
 
@@ -102,3 +104,19 @@ def test_a_cache_that_cannot_be_used_fails_nothing(tmp_path, cache):
     assert made == list(stored_rows(wanted, ["parts"], EMPTY_TABLES, DOCUMENTS))
     cache._connection.execute("DROP TABLE rows")
     assert run(cache, [SECTIONS]) == 0
+
+
+def test_another_tokenizer_or_a_judge_is_another_key(cache, tmp_path):
+    model = {"kind": "embedder", "id": "test/model", "dimension": 8, "similarity": "cosine"}
+    plain = program([{"op": "slice", "unit": "words", "window": 8}]).model_dump(by_alias=True, exclude_unset=True)
+    plain["views"]["parts"]["steps"][0]["unit"] = "m"
+    wanted = program_from({**plain, "models": {"m": model}}, "test")
+    file = tmp_path / "tokenizer.json"
+
+    def key(tokenizer, *, judged=False):
+        file.write_text(tokenizer)
+        models = StepModels(tokenizers={"m": str(file)}, judged=judged)
+        return cache.plan(wanted, wanted.views["parts"].steps, EMPTY_TABLES, models)._keys[0]
+
+    assert key("one") == key("one")
+    assert len({key("one"), key("other"), key("one", judged=True)}) == 3
