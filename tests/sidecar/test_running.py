@@ -120,3 +120,17 @@ def test_where_no_item_is_named_each_owner_is_tried_alone():
     assert (outcome[1], outcome[3]) == (["A", "C"], ["D"])
     assert isinstance(outcome[2], Failed)
     assert outcome[2].error.item is None
+
+
+@pytest.mark.parametrize("item", [-1, 3, 99])
+def test_an_item_that_is_none_of_the_texts_blames_nobody(item):
+    def broken(texts):
+        if "bad" in texts:
+            raise ModelError("text is bad", item=item)
+        return list(texts)
+
+    outcome = run_apart([1, 1, 2], ["a", "bad", "b"], broken, on_halved=never)
+    assert outcome[2] == ["b"]
+    failed = outcome[1]
+    assert isinstance(failed, Failed)
+    assert failed.error.item is None

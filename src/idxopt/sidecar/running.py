@@ -41,7 +41,7 @@ def run_halving(texts: Sequence[str], call: Call[Answer], *, on_halved: Callable
         answers = list(call(texts))
     except Exception as error:
         if not out_of_memory(error):
-            raise _as_model_error(error) from error
+            raise _as_model_error(error, len(texts)) from error
         if len(texts) == 1:
             raise ModelError(
                 "the model ran out of memory on this text alone",
@@ -63,8 +63,11 @@ def run_halving(texts: Sequence[str], call: Call[Answer], *, on_halved: Callable
         raise
 
 
-def _as_model_error(error: Exception) -> ModelError:
+def _as_model_error(error: Exception, texts: int) -> ModelError:
+    """An item that is none of the texts names nobody: the worker's thread must not end over it."""
     if isinstance(error, ModelError):
+        if error.item is not None and not 0 <= error.item < texts:
+            error.item = None
         return error
     return ModelError(f"the model failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
 
