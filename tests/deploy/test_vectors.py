@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,18 @@ import pytest
 
 from idxopt.builds import physical
 from idxopt.builds.journal import Journal
+from idxopt.builds.state import StateStore
+from idxopt.deploy.gates import Remaking, sample_gate
 from idxopt.deploy.intent import Intent
+from idxopt.deploy.loading import tables_of
+from idxopt.deploy.lowering import compile_plan
 from idxopt.deploy.observed import observe
 from idxopt.deploy.plan import make_plan
 from idxopt.deploy.status import read_status
 from idxopt.engines.port import Engine, LoadRow
 from idxopt.errors import BuildError, ConfigError, ModelError
 from idxopt.models.ports import Vectors
+from idxopt.operators.row import Document
 from idxopt.program.canonical import canonical
 from idxopt.program.schema import Program
 from tests.deploy.embedding import Letters, Spoil, dense_program, failing, models, nearest, overwriting, stored_vectors
@@ -193,3 +199,33 @@ def test_a_vector_of_another_text_is_seen_by_the_sample_gate(name: str) -> None:
     assert not vectors_agree(body([1.0, 0.0]), body(None))
     assert not vectors_agree(body([1.0, 0.0]), body([1.0, 0.0, 0.0]))
     assert vectors_agree(body(None), body(None))
+
+
+def test_the_pipeline_of_a_view_with_vectors_is_compared_too(
+    engine: Engine, name: str, data: Path, tmp_path: Path
+) -> None:
+    if not engine.capabilities().pipelines:
+        pytest.skip("this engine has no ingest pipelines")
+    content = {
+        "steps": [{"op": "enrich", "with": "prime_terms", "into": "terms"}],
+        "lexical": {"fields": {"title": {}, "body": {}}},
+        "dense": {"model": "letters", "text": ["title", "terms"]},
+    }
+    wanted, embedder = dense_program(name, views={"content": content}), Letters()
+    apply(engine, wanted, data, tmp_path, embedder)
+    observed = observe(engine, name)
+    assert observed.live is not None
+    plan = make_plan(observed, Intent(program=canonical(wanted)), cluster="test")
+    view = compile_plan(observed, plan).compiled.views["content"]
+    assert view.lost_on_write == ("vector",)
+    tables = tables_of(StateStore(engine), observed.live)
+    sample = [Document(item["_id"], {k: v for k, v in item.items() if k != "_id"}) for item in documents()[:3]]
+    with models(embedder, tmp_path / "embeddings", wanted) as opened:
+        remaking = Remaking(wanted, tables, models=opened)
+        assert sample_gate(engine, remaking, {"content": view}, sample) == []
+        other = copy.deepcopy(view.pipeline)
+        assert other is not None
+        other["processors"][0]["script"]["params"]["steps"][0]["top"] = 1
+        told = sample_gate(engine, remaking, {"content": replace(view, pipeline=other)}, sample)
+    assert len(told) == 3
+    assert all("the pipeline makes another document" in one for one in told)

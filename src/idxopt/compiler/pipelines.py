@@ -95,6 +95,16 @@ def ingest_pipeline(
     }
 
 
+def marking_failures_only(pipeline: Mapping[str, Any]) -> dict[str, Any]:
+    """The pipeline as it would be if nothing were left out of it by design (a vector): `idxopt.incomplete` then marks
+    the documents alone that are beyond the script, so that all others can be compared.
+    """
+    first, *others = pipeline["processors"]
+    script = first["script"]
+    script = {**script, "params": {**script["params"], "incomplete": False}}
+    return {**pipeline, "processors": [{**first, "script": script}, *others]}
+
+
 @cache
 def script_source(kinds: frozenset[str]) -> str:
     """The painless script for these kinds of steps, without comments."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from idxopt.builds.resolver import LiveBuild
 from idxopt.compiler.lowered import Compiled, CompiledView
+from idxopt.compiler.pipelines import marking_failures_only
 from idxopt.deploy.drift import index_drift
 from idxopt.deploy.embedding import embedded, vectors_agree
 from idxopt.deploy.options import QualityGate
@@ -101,7 +102,7 @@ def _pipeline(
 ) -> list[str]:
     assert view.pipeline is not None
     made = reader.simulate_pipeline(
-        view.pipeline,
+        marking_failures_only(view.pipeline),
         [{"_index": view.index, "_id": document.id, "_source": dict(document.source)} for document in sample],
     )
     return [
