@@ -90,9 +90,9 @@ CASES = [
     Bad(
         "a part of later versions",
         PLAN,
-        ("program: models", "not in this version"),
+        ("program: analysis", "not in this version"),
         "remove that part",
-        write=text(FILE, json.dumps(program(models={"m": {"kind": "embedder", "id": "x", "dimension": 3}}))),
+        write=text(FILE, json.dumps(program(analysis={"analyzer": {"own": {"tokenizer": "standard"}}}))),
     ),
 ]
 

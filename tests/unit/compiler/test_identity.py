@@ -43,6 +43,17 @@ GOLDEN = {
     "fields": {"content": "5b9ab4352e821676"},
     "identifiers": {"content": "df11d91f49b4e2cd"},
     "sections": {"content": "5b9ab4352e821676", "sections": "e7b85943f54dcc51"},
+    "raw": {"content": "5b9ab4352e821676", "windows": "d6e26ddd2e1bc648"},
+    "structure-chunks": {"content": "5b9ab4352e821676", "chunks": "38d24dc11d09b178"},
+    "offline": {"content": "4dd56254f2a8d0fc"},
+    "sr-text": {"content": "2958b3deb9bb74c0", "rewritten-windows": "c101d25de2dcc5c2"},
+    "full": {"content": "566c12dafb02e551"},
+    "sr-context": {"content": "a141b338af9cf7af"},
+    "terms-beside-text": {"content": "5b9ab4352e821676", "terms-windows": "31e5659d1f5b4b5d"},
+    "summary-augmented": {"content": "5b9ab4352e821676", "summary-chunks": "ac2eae964813a2f8"},
+    "raptor-lite": {"content": "5b9ab4352e821676", "whole-sections": "5c63780c92cfa49e", "windows": "d6e26ddd2e1bc648"},
+    "title": {"content": "34e9e745d1206a1e"},
+    "title-headings": {"content": "bd498e6dd029f16c"},
 }
 
 
