@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers at `url`."""
+    """A server that answers at `url`. `told`: the lines of its stderr, where it is a process."""
 
     url: str
     service: Service | None = None
+    told: Sequence[str] = ()
 
     def post(self, path: str, body: Any = None, **options: Any) -> requests.Response:
         return requests.post(self.url + path, json=body, timeout=60, **options)
@@ -88,7 +89,7 @@ def process(toml: Path, *arguments: str, wait_s: float = 90) -> Iterator[tuple[R
         found = re.search(r"^listening on (\S+)$", "".join(lines), re.MULTILINE)
         assert found, "".join(lines)
         _until_ready(found[1], lambda: child.poll() is not None)
-        yield Running(found[1]), child
+        yield Running(found[1], told=lines), child
     finally:
         if child.poll() is None:
             child.kill()
