@@ -115,6 +115,16 @@ def test_a_budget_below_one_call_is_refused_before_it_is_sent(site: Path, server
     assert "nothing is live" in run("status", "handbook").out
 
 
+def test_a_budget_without_prices_is_refused(site: Path, server: ModelServer) -> None:
+    settings = write_site(site, server.url) / "idxopt.toml"
+    settings.write_text("\n".join(line for line in settings.read_text().split("\n") if "price_output" not in line))
+    ran = run(*APPLY, "--yes", "--budget", "5")
+    assert ran.code == 1
+    assert "a budget needs the prices of this model" in ran.err
+    assert "price_input and price_output" in ran.err
+    assert server.requests == []
+
+
 def test_a_budget_stops_cleanly_and_a_larger_one_makes_only_the_rest(site: Path, server: ModelServer) -> None:
     write_site(site, server.url, concurrency=1, price_input=100.0, price_output=0.0)
     first = run(*APPLY, "--yes", "--budget", "0.22")

@@ -1,11 +1,14 @@
 """Running a batch: halving, order, and whose fault it is (H23), without a server."""
 
+import asyncio
 import random
 
 import pytest
 
 from idxopt.errors import ModelError
 from idxopt.sidecar.running import Failed, out_of_memory, run_apart, run_halving
+from idxopt.sidecar.scheduler import BatchLimits
+from idxopt.sidecar.worker import Worker
 from tests.sidecar.fakes import no_memory_above, no_memory_for
 
 
@@ -134,3 +137,31 @@ def test_an_item_that_is_none_of_the_texts_blames_nobody(item):
     failed = outcome[1]
     assert isinstance(failed, Failed)
     assert failed.error.item is None
+
+
+class Broken:
+    """An observer with a mistake: the thread of the model ends by it."""
+
+    def batch(self, texts, tokens, seconds):
+        raise RuntimeError("a mistake")
+
+    def halved(self, texts):
+        """Not told."""
+
+    def withdrawn(self, texts):
+        """Not told."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_thread_that_has_ended():
+    async def ask():
+        worker = Worker("m", lambda _context, texts: list(texts), BatchLimits(1, 0.0, 10), Broken())
+        asked = [worker.submit(None, ["a"], [1]) for _ in range(2)]
+        ends = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), timeout=10)
+        assert ends[0] == ["a"]
+        assert isinstance(ends[1], ModelError)
+        assert not worker.alive
+        with pytest.raises(ModelError):
+            await asyncio.wait_for(worker.submit(None, ["a"], [1]), timeout=10)
+
+    asyncio.run(ask())

@@ -154,7 +154,9 @@ def text_options(work: Session, plan: Plan, allowed: Allowed, progress: ConsoleP
     pass), or a yes at the terminal. Raises UsageError where nobody can be asked.
     """
     from idxopt.cli.render.plans import texts_lines
+    from idxopt.config.models import check_budget
     from idxopt.deploy.options import TextOptions
+    from idxopt.program.validate import program_from
 
     shown = {one.model: one for one in plan.estimate.generated} if plan.estimate is not None else {}
 
@@ -165,6 +167,8 @@ def text_options(work: Session, plan: Plan, allowed: Allowed, progress: ConsoleP
         if not allowed.yes and not all(_covered(one, shown.get(one.model)) for one in estimates):
             confirm(work.settings, "Generate these texts?", "yes", remedy="add --yes")
 
+    if allowed.budget is not None:
+        check_budget(program_from(plan.intent.program, "the plan"), work.config)
     settings = [work.config.models.get(spec.get("id", "")) for spec in plan.intent.program.get("models", {}).values()]
     concurrency = max((one.concurrency for one in settings if one is not None), default=TextOptions().concurrency)
     return TextOptions(budget=allowed.budget, concurrency=concurrency, consent=consent)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from idxopt.config.load import Config, cache_dir
 from idxopt.config.secrets import read_secret
+from idxopt.errors import ConfigError
 from idxopt.models.opening import Given, Models
 from idxopt.program.schema import Program
 
@@ -22,3 +23,26 @@ def open_models(program: Program, config: Config, *, given: Mapping[str, Given] 
         secret=lambda reference: read_secret(reference, "models"),
         given=given,
     )
+
+
+def check_budget(program: Program, config: Config) -> None:
+    """Raises ConfigError where a budget could not hold: a generator without prices, or prices in two currencies."""
+    currencies: dict[str, str] = {}
+    for spec in program.models.values():
+        settings = config.models.get(spec.id)
+        if spec.kind != "generator" or settings is None:
+            continue
+        place = f'{config.file}: models."{spec.id}"'
+        if settings.price_input is None or settings.price_output is None:
+            raise ConfigError(
+                "a budget needs the prices of this model",
+                place=place,
+                remedy="write price_input and price_output (of a million tokens; 0 for a model that costs nothing)",
+            )
+        currencies[settings.currency] = place
+    if len(currencies) > 1:
+        raise ConfigError(
+            f"one budget cannot hold prices in {' and '.join(sorted(currencies))}",
+            place=", ".join(currencies.values()),
+            remedy="write all prices in one currency",
+        )

@@ -17,7 +17,8 @@ class ModelSettings(BaseModel):
     `path`: folder of a local model; `file`: the ONNX file inside, `tokenizer`: a folder or tokenizer.json when it is
     not in `path`. `url`, `model` (the name that the server knows; the id where left out), `key` (reference to a
     secret), `ca`: of a server. `pooling`: as the model's folder says where left out. `batch_tokens`: padded tokens of
-    one batch; see `tokens_at_once`. `price_input`, `price_output`: of a million tokens, in `currency`.
+    one batch; see `tokens_at_once`. `price_input`, `price_output`: of a million tokens, in `currency`; a budget
+    wants both written (0 for a model that costs nothing).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -38,8 +39,8 @@ class ModelSettings(BaseModel):
     timeout_s: Annotated[float, Field(gt=0, le=3_600)] = 60.0
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     retries: Annotated[int, Field(ge=0, le=20)] = 4
-    price_input: Annotated[float, Field(ge=0)] = 0.0
-    price_output: Annotated[float, Field(ge=0)] = 0.0
+    price_input: Annotated[float, Field(ge=0)] | None = None
+    price_output: Annotated[float, Field(ge=0)] | None = None
     currency: Annotated[str, Field(min_length=1, max_length=8)] = "USD"
 
     @model_validator(mode="after")

@@ -103,6 +103,21 @@ class Worker:
         return not self._thread.is_alive()
 
     def _work(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Nobody may wait for a thread that has ended, whatever ended it."""
+        with self._changed:
+            self._stopping = True
+            left = [*self._jobs.values()]
+            self._jobs.clear()
+        ended = ModelError("the thread of this model has ended", remedy="start the server again; its log says why")
+        self._deliver([(job, Failed(ended)) for job in left])
+
+    def _serve(self) -> None:
         free_since = time.monotonic()
         while (taken := self._next(free_since)) is not None:
             began = time.monotonic()
@@ -112,8 +127,10 @@ class Worker:
                 self._scheduler.finished()
             tokens = sum(item.tokens for item in taken[0])
             self._rate = tokens / max(free_since - began, 1e-6)
-            self._observer.batch(len(taken[0]), tokens, free_since - began)
-            self._deliver(finished)
+            try:
+                self._observer.batch(len(taken[0]), tokens, free_since - began)
+            finally:
+                self._deliver(finished)
 
     def _next(self, free_since: float) -> tuple[tuple[Item, ...], dict[int, Job]] | None:
         """The next batch and its jobs; None when the worker is to end."""

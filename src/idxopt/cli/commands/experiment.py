@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from idxopt.engines.port import Engine
     from idxopt.experiments.prime import Encoders
     from idxopt.experiments.running import Collection
+    from idxopt.models.opening import Models
     from idxopt.program.presets import PresetOptions
-    from idxopt.program.schema import Source
+    from idxopt.program.schema import Program, Source
 
 SAMPLE = "Sample"
 
@@ -92,7 +93,7 @@ def prime(
     Example: idxopt experiment prime collections/scifact --work out
     """
     from idxopt.config.load import cache_dir
-    from idxopt.config.models import open_models
+    from idxopt.config.models import check_budget, open_models
     from idxopt.experiments.building import Workplace
     from idxopt.experiments.reports import NAMES, json_report, rich_table
     from idxopt.experiments.running import PrimeExperiment
@@ -122,7 +123,13 @@ def prime(
         place = Workplace(
             engine, work, cache_dir(), progress, _texts(settings, progress, budget, yes=yes), opened.profile.workers
         )
-        for result in experiment.results(collections, place, lambda program: open_models(program, opened.config)):
+
+        def models(program: Program) -> Models:
+            if budget is not None:
+                check_budget(program, opened.config)
+            return open_models(program, opened.config)
+
+        for result in experiment.results(collections, place, models):
             results.append(result)
             say(settings, f"{result.name}: {result.statement}; {result.seconds:.0f} s")
         setting = experiment.setting(place)

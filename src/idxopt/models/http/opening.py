@@ -40,7 +40,7 @@ def open_http(
         case "reranker":
             return HttpReranker(client, spec, identity, model=model, batch_tokens=settings.batch_tokens)
         case "generator":
-            price = (settings.price_input, settings.price_output)
+            price = (settings.price_input or 0.0, settings.price_output or 0.0)
             return HttpGenerator(
                 client, identity, model=model, price=price, tokenizer=FileTokenizer(file) if file else None
             )
