@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import onnxruntime
 from tokenizers import Encoding
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import CPU_RUN_COST, CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
+from idxopt.models.batches import DeviceFull
+from idxopt.models.encoding import EncodingEmbedder, EncodingReranker, check_labels
 from idxopt.models.folder import ModelFolder, fingerprint, longest, onnx_file, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
-from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
+from idxopt.models.ports import ModelIdentity, TextKind, Vectors
 from idxopt.models.settings import ModelSettings, Pooling
-from idxopt.models.tokens import LimitedTokenizer, is_cut, padded, read_tokenization, text_tokens
+from idxopt.models.tokens import padded, read_tokenization, text_tokens
 from idxopt.program.schema import ModelSpec
 
 _DYNAMIC = b"DynamicQuantize"
@@ -109,44 +110,7 @@ class Network:
         return np.asarray(found), mask.astype(bool)
 
 
-class _Encoder:
-    """What an embedder and a reranker have in common."""
-
-    def __init__(
-        self, spec: ModelSpec, settings: ModelSettings, identity: ModelIdentity, folder: ModelFolder, network: Network
-    ) -> None:
-        self._network = network
-        self._identity = identity
-        usual = CPU_TOKENS if network.on_cpu else GPU_TOKENS
-        self._budget = settings.tokens_at_once(usual)
-        self._limit = longest(spec.max_tokens, folder, f"{network.place}.max_tokens")
-        self._tokenizer = LimitedTokenizer(
-            read_tokenization(folder.tokenizer), self._limit, pairs=spec.kind == "reranker", place=network.place
-        )
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._identity
-
-    @property
-    def max_tokens(self) -> int | None:
-        return self._limit
-
-    def _batched(
-        self, encodings: Sequence[Encoding], run: Callable[[list[Encoding]], Any], progress: Progress | None
-    ) -> list[Any]:
-        return run_in_batches(
-            [len(encoding) for encoding in encodings],
-            self._budget,
-            lambda batch: run([encodings[position] for position in batch]),
-            place=self._network.place,
-            single=self._network.alone,
-            run_cost=CPU_RUN_COST if self._network.on_cpu else None,
-            on_progress=progress,
-        )
-
-
-class OnnxEmbedder(_Encoder):
+class OnnxEmbedder(EncodingEmbedder):
     """A TokenEmbedder. Texts of a model with dynamic quantisation run one at a time: its activations are scaled by the
     whole batch, so that batch mates would change a vector.
     """
@@ -154,28 +118,14 @@ class OnnxEmbedder(_Encoder):
     def __init__(
         self, spec: ModelSpec, settings: ModelSettings, identity: ModelIdentity, folder: ModelFolder, network: Network
     ) -> None:
-        super().__init__(spec, settings, identity, folder, network)
-        self._prefixes = {"query": spec.query_prefix, "passage": spec.passage_prefix}
+        super().__init__(spec, settings, identity, **_encoding(spec, folder, network))
+        self._network = network
         self._pooling = self._way(settings, folder)
         self._output = network.output(3, 2)
         width = network.outputs[self._output][-1]
         self._dimension = width if isinstance(width, int) else folder.width or spec.dimension or 0
         self._normalizes = folder.normalizes
         self.variant = f"onnx {network.variant} {self._pooling}"
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
-    def embed(self, texts: Sequence[str], kind: TextKind, *, on_progress: Progress | None = None) -> Embedded:
-        """Vectors as pooled. Raises ModelError."""
-        if not texts:
-            return Embedded(np.zeros((0, self._dimension), np.float32), ())
-        encodings = self._encoded(texts, kind)
-        rows = self._batched(encodings, self._pooled, on_progress)
-        vectors = np.stack(rows).astype(np.float32)
-        cut = tuple(position for position, encoding in enumerate(encodings) if is_cut(encoding))
-        return Embedded(vectors, tuple(len(encoding) for encoding in encodings), cut)
 
     def token_vectors(self, texts: Sequence[str], kind: TextKind) -> list[Vectors]:
         """Raises ModelError, also for a file that gives only pooled vectors."""
@@ -185,11 +135,7 @@ class OnnxEmbedder(_Encoder):
                 place=self._network.place,
                 remedy="export it for feature extraction, with last_hidden_state",
             )
-        return self._batched(self._encoded(texts, kind), self._tokens, None)
-
-    def _encoded(self, texts: Sequence[str], kind: TextKind) -> list[Encoding]:
-        prefix = self._prefixes[kind]
-        return self._tokenizer.texts([prefix + text for text in texts] if prefix else texts)
+        return super().token_vectors(texts, kind)
 
     def _pooled(self, encodings: list[Encoding]) -> Vectors:
         states, mask = self._network.run(encodings, self._output)
@@ -213,29 +159,33 @@ class OnnxEmbedder(_Encoder):
         return pooling
 
 
-class OnnxReranker(_Encoder):
+class OnnxReranker(EncodingReranker):
     """A cross-encoder with one logit."""
 
     def __init__(
         self, spec: ModelSpec, settings: ModelSettings, identity: ModelIdentity, folder: ModelFolder, network: Network
     ) -> None:
-        super().__init__(spec, settings, identity, folder, network)
+        super().__init__(spec, settings, identity, **_encoding(spec, folder, network))
+        self._network = network
         self._output = network.output(2)
         labels = network.outputs[self._output][-1]
-        if isinstance(labels, int) and labels != 1:
-            raise ModelError(
-                f"the model has {labels} labels, and a reranker has one",
-                place=network.place,
-                remedy="name a cross-encoder for relevance",
-            )
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Logits. Raises ModelError."""
-        return [float(score) for score in self._batched(self._tokenizer.pairs(query, texts), self._logits, None)]
+        if isinstance(labels, int):  # else a name: the file leaves it open
+            check_labels(labels, network.place)
 
     def _logits(self, encodings: list[Encoding]) -> list[float]:
         logits, _ = self._network.run(encodings, self._output)
         return [float(row[0]) for row in logits]
+
+
+def _encoding(spec: ModelSpec, folder: ModelFolder, network: Network) -> dict[str, Any]:
+    """How texts are encoded for a network, as an Encoder wants to be told."""
+    return {
+        "tokenization": read_tokenization(folder.tokenizer),
+        "limit": longest(spec.max_tokens, folder, f"{network.place}.max_tokens"),
+        "place": network.place,
+        "on_cpu": network.on_cpu,
+        "alone": network.alone,
+    }
 
 
 def holds(file: Path, name: bytes) -> bool:

@@ -19,12 +19,13 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Tokenization
 
 from idxopt.errors import ConfigError, ModelError
-from idxopt.models.batches import CPU_RUN_COST, CPU_TOKENS, GPU_TOKENS, DeviceFull, run_in_batches
+from idxopt.models.batches import DeviceFull
+from idxopt.models.encoding import Encoder, EncodingEmbedder, EncodingReranker, check_labels
 from idxopt.models.folder import ModelFolder, fingerprint, longest, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
-from idxopt.models.ports import Embedded, ModelIdentity, Progress, TextKind, Vectors
+from idxopt.models.ports import ModelIdentity, Vectors
 from idxopt.models.settings import ModelSettings
-from idxopt.models.tokens import LimitedTokenizer, is_cut, padded, text_tokens
+from idxopt.models.tokens import padded, text_tokens, unbounded
 from idxopt.program.schema import ModelSpec
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ class _Runtime:
             raise DeviceFull
 
 
-class _Encoder:
-    """What an embedder and a reranker have in common."""
+class _OnTorch(Encoder):
+    """A library's model, and what its network is called with."""
 
     def __init__(
         self,
@@ -155,56 +156,30 @@ class _Encoder:
         model: Any,
     ) -> None:
         self._runtime = runtime
-        self._identity = identity
-        self._budget = settings.tokens_at_once(CPU_TOKENS if runtime.device == "cpu" else GPU_TOKENS)
         self._model = model
-        backend = getattr(model.tokenizer, "backend_tokenizer", None)
-        if backend is None:
-            raise ConfigError(
-                "the model has no fast tokenizer",
-                place=runtime.place,
-                remedy="add a tokenizer.json to its folder, or serve it by another program and use the provider http",
-            )
         self._names = tuple(model.tokenizer.model_input_names)
         self._pad_id = int(model.tokenizer.pad_token_id or 0)
-        self._limit = longest(spec.max_tokens, folder, f"{runtime.place}.max_tokens") if folder else spec.max_tokens
+        limit = longest(spec.max_tokens, folder, f"{runtime.place}.max_tokens") if folder else spec.max_tokens
         own = model.max_seq_length or model.tokenizer.model_max_length
-        if self._limit is None and own and own < _UNBOUNDED:
-            self._limit = int(own)
-        tokenization = Tokenization.from_str(backend.to_str())
-        tokenization.no_truncation()
-        tokenization.no_padding()
-        self._tokenizer = LimitedTokenizer(
-            tokenization, self._limit, pairs=spec.kind == "reranker", place=runtime.place
+        if limit is None and own and own < _UNBOUNDED:
+            limit = int(own)
+        super().__init__(
+            spec,
+            settings,
+            identity,
+            _tokenization(model, runtime.place),
+            limit=limit,
+            place=runtime.place,
+            on_cpu=runtime.device == "cpu",
         )
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._identity
 
     @property
     def device(self) -> str:
         """As torch names it."""
         return str(self._runtime.device)
 
-    @property
-    def max_tokens(self) -> int | None:
-        return self._limit
 
-    def _batched(
-        self, encodings: Sequence[Encoding], run: Callable[[list[Encoding]], Any], progress: Progress | None
-    ) -> list[Any]:
-        return run_in_batches(
-            [len(encoding) for encoding in encodings],
-            self._budget,
-            lambda batch: run([encodings[position] for position in batch]),
-            place=self._runtime.place,
-            run_cost=CPU_RUN_COST if self._runtime.device == "cpu" else None,
-            on_progress=progress,
-        )
-
-
-class TorchEmbedder(_Encoder):
+class TorchEmbedder(_OnTorch, EncodingEmbedder):
     """A TokenEmbedder over a SentenceTransformer. Its own prompts are not used, the program's prefixes are."""
 
     def __init__(
@@ -217,7 +192,6 @@ class TorchEmbedder(_Encoder):
     ) -> None:
         model = runtime.load(runtime.library.SentenceTransformer, spec, settings)
         super().__init__(spec, settings, identity, folder, runtime, model)
-        self._prefixes = {"query": spec.query_prefix, "passage": spec.passage_prefix}
         self._pooling = settings.pooling
         self._normalizes = folder.normalizes if folder else False
         stages = [name for name in folder.modules if not name.startswith("Pooling")] if folder else []
@@ -229,27 +203,6 @@ class TorchEmbedder(_Encoder):
             )
         self._dimension = self._found_dimension(spec)
         self.variant = f"torch {settings.dtype} {self._pooling or ''} {_weights(folder)}"
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
-    def embed(self, texts: Sequence[str], kind: TextKind, *, on_progress: Progress | None = None) -> Embedded:
-        """Vectors as the model's own stages make them. Raises ModelError."""
-        if not texts:
-            return Embedded(np.zeros((0, self._dimension), np.float32), ())
-        encodings = self._encoded(texts, kind)
-        vectors = np.stack(self._batched(encodings, self._pooled, on_progress))
-        cut = tuple(position for position, encoding in enumerate(encodings) if is_cut(encoding))
-        return Embedded(vectors, tuple(len(encoding) for encoding in encodings), cut)
-
-    def token_vectors(self, texts: Sequence[str], kind: TextKind) -> list[Vectors]:
-        """Raises ModelError."""
-        return self._batched(self._encoded(texts, kind), self._tokens, None)
-
-    def _encoded(self, texts: Sequence[str], kind: TextKind) -> list[Encoding]:
-        prefix = self._prefixes[kind]
-        return self._tokenizer.texts([prefix + text for text in texts] if prefix else texts)
 
     def _pooled(self, encodings: list[Encoding]) -> Vectors:
         if self._pooling:
@@ -273,7 +226,7 @@ class TorchEmbedder(_Encoder):
         return int(say() or 0) or spec.dimension or self._pooled(self._encoded(["a"], "passage")).shape[1]
 
 
-class TorchReranker(_Encoder):
+class TorchReranker(_OnTorch, EncodingReranker):
     """A cross-encoder with one logit."""
 
     def __init__(
@@ -290,22 +243,26 @@ class TorchReranker(_Encoder):
         config = getattr(self._network, "config", None)
         if folder is None:
             _expect_classifier(tuple(getattr(config, "architectures", None) or ()), runtime.place)
-        labels = getattr(config, "num_labels", 0)
-        if labels != 1:
-            raise ModelError(
-                f"the model has {labels} labels, and a reranker has one",
-                place=runtime.place,
-                remedy="name a cross-encoder for relevance",
-            )
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Logits. Raises ModelError."""
-        return [float(score) for score in self._batched(self._tokenizer.pairs(query, texts), self._logits, None)]
+        check_labels(getattr(config, "num_labels", 0), runtime.place)
 
     def _logits(self, encodings: list[Encoding]) -> list[float]:
         with self._runtime.running():
             found = self._network(**self._runtime.on_device(encodings, self._pad_id, self._names))
             return [float(row[0]) for row in found.logits.float().cpu().numpy()]
+
+
+def _tokenization(model: Any, place: str) -> Tokenization:
+    """The model's own tokenizer, as it was before it was told to cut and pad. Raises ConfigError where it is no fast
+    one.
+    """
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ConfigError(
+            "the model has no fast tokenizer",
+            place=place,
+            remedy="add a tokenizer.json to its folder, or serve it by another program and use the provider http",
+        )
+    return unbounded(Tokenization.from_str(backend.to_str()))
 
 
 def _expect_classifier(architectures: Sequence[str], place: str) -> None:

@@ -106,6 +106,11 @@ def read_tokenization(file: Path) -> Tokenization:
         raise ModelError(
             f"the tokenizer cannot be read ({str(error)[:200]})", place=str(file), remedy="copy the model's folder anew"
         ) from error
+    return unbounded(tokenization)
+
+
+def unbounded(tokenization: Tokenization) -> Tokenization:
+    """The same tokenizer without truncation and padding."""
     tokenization.no_padding()
     tokenization.no_truncation()
     return tokenization
