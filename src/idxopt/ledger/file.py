@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from idxopt.errors import BuildError
+from idxopt.shared_file import open_shared
 
 VERSION = 1
 WAIT_S = 60.0
@@ -73,9 +74,7 @@ class LedgerFile:
             self._inherited.append(self._connection)
             self._connection = None
         if self._connection is None:
-            connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection = open_shared(self.path, wait_s=WAIT_S, synchronous="FULL")
             connection.execute("BEGIN IMMEDIATE")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, VERSION):

@@ -24,6 +24,7 @@ import numpy as np
 from idxopt.errors import ModelError
 from idxopt.models.checks import with_item
 from idxopt.models.ports import Embedded, Embedder, ModelIdentity, Progress, TextKind, Vectors
+from idxopt.shared_file import open_shared
 
 FILE_NAME = "vectors.sqlite3"
 MAX_BYTES = 4 << 30
@@ -144,10 +145,8 @@ class VectorCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self._file, timeout=_WAIT_S, check_same_thread=False)
+            connection = open_shared(self._file, wait_s=_WAIT_S, synchronous="NORMAL", isolation_level="DEFERRED")
             try:
-                connection.execute("pragma journal_mode=wal")
-                connection.execute("pragma synchronous=normal")
                 if _pragma(connection, "user_version") not in (0, _VERSION):
                     raise sqlite3.DatabaseError("written by another version")
                 with connection:

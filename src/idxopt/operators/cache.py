@@ -31,6 +31,7 @@ from idxopt.operators.transform import Transform
 from idxopt.program.effects import step_model
 from idxopt.program.schema import Program
 from idxopt.program.steps import Reweight, Step
+from idxopt.shared_file import open_shared
 
 FILE_NAME = "rows.sqlite"
 _SHARE_DROPPED = 0.25
@@ -162,9 +163,7 @@ def _run(rows: list[Row], transforms: Sequence[Transform]) -> list[Row]:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = OFF")
+    connection = open_shared(path, wait_s=30, synchronous="OFF", isolation_level="DEFERRED")
     connection.execute(
         "CREATE TABLE IF NOT EXISTS rows (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL)"
     )

@@ -18,6 +18,7 @@ import orjson
 
 from idxopt.errors import BuildError, IdxoptError
 from idxopt.models.prompts import Answer, TextRequest
+from idxopt.shared_file import open_shared
 
 FILE_NAME = "texts.sqlite"
 VERSION = 1
@@ -71,9 +72,7 @@ class TextStore:
         """Opens or makes the file. Raises BuildError where it cannot be used: what was paid for is not made anew."""
         with _refusing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
+            connection = open_shared(path, wait_s=60, synchronous="FULL")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, VERSION):
                 connection.close()
