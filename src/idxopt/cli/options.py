@@ -111,6 +111,12 @@ Budget: TypeAlias = Annotated[
         "the model's prices. Default: no limit.",
     ),
 ]
+Keep: TypeAlias = Annotated[
+    int | None, typer.Option("--keep", min=0, max=100, help="Old builds to keep; default: the profile's (1).")
+]
+AllowRejected: TypeAlias = Annotated[
+    int, typer.Option("--allow-rejected", min=0, metavar="N", help="Go on without at most N bad documents.")
+]
 Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
 NoRerank: TypeAlias = Annotated[
     bool, typer.Option("--no-rerank", help="Leave out the program's reranking: the order is that of the fusion.")

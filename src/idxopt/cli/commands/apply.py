@@ -34,12 +34,8 @@ def apply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the requests instead of sending them; nothing is changed.")
     ] = False,
-    keep: Annotated[
-        int | None, typer.Option("--keep", min=0, max=100, help="Old builds to keep; default: the profile's (1).")
-    ] = None,
-    allow_rejected: Annotated[
-        int, typer.Option("--allow-rejected", min=0, metavar="N", help="Go on without at most N bad documents.")
-    ] = 0,
+    keep: options.Keep = None,
+    allow_rejected: options.AllowRejected = 0,
     message: options.Message = "",
     lock_timeout: options.LockTimeout = "0",
     budget: options.Budget = None,
