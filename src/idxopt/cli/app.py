@@ -101,63 +101,25 @@ _COMMANDS = (
 for _name, _function, _panel in _COMMANDS:
     app.command(_name, rich_help_panel=_panel, context_settings=_HELP)(command(_function))
 
-_presets = typer.Typer(
-    name="preset",
-    help="Programs to start from.",
-    context_settings=_HELP,
-    invoke_without_command=True,
-    rich_markup_mode="rich",
+_GROUPS = (
+    ("preset", "Programs to start from.", TOOLS, {"list": preset.list_presets, "show": preset.show_preset}),
+    ("serve", "Servers: models for idxopt and for others.", SEARCH, {"models": serve.serve_models}),
+    ("experiment", "Experiments of the papers on collections of your own.", EVALUATE, {"prime": experiment.prime}),
 )
 
 
-@_presets.callback()
 @group
-def _preset(context: typer.Context) -> None:
-    """Programs to start from."""
+def _alone(context: typer.Context) -> None:
+    """A group without one of its commands shows its help."""
     if context.invoked_subcommand is None:
         _help(context, context.obj)
 
 
-_presets.command("list", context_settings=_HELP)(command(preset.list_presets))
-_presets.command("show", context_settings=_HELP)(command(preset.show_preset))
-app.add_typer(_presets, rich_help_panel=TOOLS)
-
-_servers = typer.Typer(
-    name="serve",
-    help="Servers: models for idxopt and for others.",
-    context_settings=_HELP,
-    invoke_without_command=True,
-    rich_markup_mode="rich",
-)
-
-
-@_servers.callback()
-@group
-def _serve(context: typer.Context) -> None:
-    """Servers: models for idxopt and for others."""
-    if context.invoked_subcommand is None:
-        _help(context, context.obj)
-
-
-_servers.command("models", context_settings=_HELP)(command(serve.serve_models))
-app.add_typer(_servers, rich_help_panel=SEARCH)
-
-_experiments = typer.Typer(
-    name="experiment",
-    help="Experiments of the papers on collections of your own.",
-    context_settings=_HELP,
-    invoke_without_command=True,
-    rich_markup_mode="rich",
-)
-
-
-@_experiments.callback()
-@group
-def _experiment(context: typer.Context) -> None:
-    """Experiments of the papers on collections of your own."""
-    if context.invoked_subcommand is None:
-        _help(context, context.obj)
-
-
-_experiments.command("prime", context_settings=_HELP)(command(experiment.prime))
-app.add_typer(_experiments, rich_help_panel=EVALUATE)
+for _name, _about, _panel, _members in _GROUPS:
+    _group = typer.Typer(
+        name=_name, help=_about, context_settings=_HELP, invoke_without_command=True, rich_markup_mode="rich"
+    )
+    _group.callback(help=_about)(_alone)
+    for _member, _run in _members.items():
+        _group.command(_member, context_settings=_HELP)(command(_run))
+    app.add_typer(_group, rich_help_panel=_panel)
