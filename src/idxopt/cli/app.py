@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -33,7 +34,7 @@ from idxopt.cli.commands import (
 )
 from idxopt.cli.settings import Settings, command, group
 from idxopt.cli.streams import emit_json, write
-from idxopt.errors import UsageError
+from idxopt.errors import ExitCode, UsageError
 
 EPILOG = (
     "Exit codes: 0 done; 1 error; 2 changes (plan, rollback --plan, refresh --check, status --check); "
@@ -101,7 +102,7 @@ _COMMANDS = (
 for _name, _function, _panel in _COMMANDS:
     app.command(_name, rich_help_panel=_panel, context_settings=_HELP)(command(_function))
 
-_GROUPS = (
+_GROUPS: tuple[tuple[str, str, str, dict[str, Callable[..., ExitCode]]], ...] = (
     ("preset", "Programs to start from.", TOOLS, {"list": preset.list_presets, "show": preset.show_preset}),
     ("serve", "Servers: models for idxopt and for others.", SEARCH, {"models": serve.serve_models}),
     ("experiment", "Experiments of the papers on collections of your own.", EVALUATE, {"prime": experiment.prime}),
