@@ -22,6 +22,7 @@ from idxopt.errors import BuildError, ExitCode, ProgramError
 
 if TYPE_CHECKING:
     from idxopt.builds.manifest import Manifest, TablesRecord
+    from idxopt.deploy.frozen import FrozenTables
     from idxopt.deploy.options import Applied
     from idxopt.operators.tables import Tables
     from idxopt.program.schema import Program
@@ -59,10 +60,10 @@ def refresh(
         carry_writes, discard_writes, lock_timeout, message, keep, allow_rejected, budget=budget, yes=approved
     )
     with session(settings) as work:
-        program, live = _live(work, what)
+        program, live, stored = _live(work, what)
         wanted = Wanted(program, work.source_place(source) or live.source.place, refresh=True)
         if check:
-            return _check(work, program, live, wanted)
+            return _check(work, program, live, stored, wanted)
         planned = plan_program(work, wanted)
         frozen = planned.observed.frozen.read(live.tables)
         _show(work, planned, live, full=full)
@@ -79,8 +80,11 @@ def refresh(
     return ExitCode.OK
 
 
-def _live(work: Session, what: str) -> tuple[Program, Manifest]:
-    """The program to refresh and the build that is live. Raises BuildError or ProgramError where there is no table."""
+def _live(work: Session, what: str) -> tuple[Program, Manifest, FrozenTables]:
+    """The program to refresh, the build that is live, and the stored tables.
+
+    Raises BuildError or ProgramError where there is no table.
+    """
     from idxopt.deploy.observed import observe
     from idxopt.operators.tables import tables_needed
     from idxopt.program.validate import load_program, program_from
@@ -88,7 +92,8 @@ def _live(work: Session, what: str) -> tuple[Program, Manifest]:
     path = Path(what)
     given = load_program(path) if path.suffix == ".json" or path.is_file() else None
     name = given.name if given is not None else options.one_name(what)
-    live = observe(work.engine, name).live
+    observed = observe(work.engine, name)
+    live = observed.live
     if live is None:
         raise BuildError(
             "nothing is live under this name, so there are no tables to make anew",
@@ -102,16 +107,15 @@ def _live(work: Session, what: str) -> tuple[Program, Manifest]:
             place=name,
             remedy="`idxopt apply --rebuild` indexes the documents as they are now",
         )
-    return program, live
+    return program, live, observed.frozen
 
 
-def _check(work: Session, program: Program, live: Manifest, wanted: Wanted) -> ExitCode:
-    from idxopt.deploy.observed import observe
+def _check(work: Session, program: Program, live: Manifest, stored: FrozenTables, wanted: Wanted) -> ExitCode:
     from idxopt.operators.tables import build_tables
 
     assert wanted.source is not None
     source = work.open_source(wanted.source, program)
-    frozen = observe(work.engine, program.name).frozen.read(live.tables)
+    frozen = stored.read(live.tables)
     with patient(work.settings, "counting"):
         now = build_tables(program, source.documents(), workers=work.profile.workers)
     differs = frozen is None or frozen.digest != now.digest
