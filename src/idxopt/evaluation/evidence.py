@@ -18,7 +18,7 @@ from itertools import pairwise
 from idxopt.errors import EvaluationError
 from idxopt.evaluation.gold import GoldSpan, GoldSpans, located, pieces_of
 from idxopt.evaluation.judgments import Qrels
-from idxopt.evaluation.metrics import Metric, check_distinct, per_query_values
+from idxopt.evaluation.metrics import Metric, check_distinct, mean, per_query_values
 from idxopt.operators.enrich.heading_tree import tree_sections
 from idxopt.operators.row import row_id
 from idxopt.program.schema import Markup
@@ -139,9 +139,8 @@ class EvidenceFigures:
         return len(next(iter(self.values.values()), {}))
 
     def mean(self, name: str) -> float:
-        """Over the queries, summed in the order of their ids."""
-        values = self.values[name]
-        return sum(values[query] for query in sorted(values)) / len(values)
+        """Over the queries."""
+        return mean(self.values[name])
 
 
 def evidence_figures(
