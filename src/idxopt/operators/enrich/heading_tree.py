@@ -19,7 +19,7 @@ from idxopt.operators.transform import Context, Transform, text_in, with_field
 from idxopt.program.schema import Markup
 from idxopt.program.steps import HeadingTree
 from idxopt.text.identifiers import WHITE_SPACE
-from idxopt.text.structure import PRIME_LEVEL, Section
+from idxopt.text.structure import PRIME_LEVEL, Section, Structure
 
 SEPARATOR = " > "
 
@@ -47,26 +47,13 @@ def tree_sections(text: str, markup: Markup, depth: int, level: int = PRIME_LEVE
 
     `level`: another one than PRIME's, for reranking; `depth` is then at least that.
     """
-    if not text:
-        return ()
     parsed = prime_markup(text, markup)
     top = split_level(parsed.headings, level)
-    deepest = depth if top == level else top
-    headings = [
-        one for one in parsed.headings if top is not None and deepest is not None and top <= one.level <= deepest
-    ]
-    first = headings[0].start if headings else len(text)
-    sections: list[Section] = []
-    if not headings or text[parsed.body_start : first].strip(WHITE_SPACE):
-        sections.append(Section(0, 0, (), None, 0, first, min(parsed.body_start, first)))
-    above: tuple[str, ...] = ()
-    for place, heading in enumerate(headings):
-        path = (*(above if heading.level != top else ()), heading.text)
-        above = path if heading.level == top else above
-        start = heading.start if sections else 0
-        end = headings[place + 1].start if place + 1 < len(headings) else len(text)
-        sections.append(Section(len(sections), heading.level, path, heading.text, start, end, heading.end))
-    return tuple(sections)
+    levels = () if top is None else range(top, depth + 1 if top == level else top + 1)
+    headings = tuple(heading for heading in parsed.headings if heading.level in levels)
+    first = headings[0].start if headings else 0
+    blank_before = not text[parsed.body_start : first].strip(WHITE_SPACE)
+    return Structure(len(text), parsed.body_start, headings, blank_before).sections
 
 
 def _plain(section: Section) -> dict[str, Any]:
