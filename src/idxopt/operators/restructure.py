@@ -129,7 +129,8 @@ def _prose(text: str, markup: Markup, section: Section) -> Iterator[_Span]:
     """Stretches of prose in a section, without white space at their ends."""
     begin = max(section.start, section.body_start)
     blocks = [block for block in parsed_markup(text, markup).blocks if begin <= block.start < section.end]
-    top = [block for block in blocks if block.depth == min(other.depth for other in blocks)] if blocks else []
+    depth = min((block.depth for block in blocks), default=0)
+    top = [block for block in blocks if block.depth == depth]
     fixed = [block for block in top if _is_fixed(block, blocks)]
     if markup == "html":
         spans = [(block.start, block.end) for block in top if block not in fixed]
