@@ -81,11 +81,11 @@ def _tokenizer(path: str) -> Tokenizer:
 
 def _window_pieces(text: str, step: Slice, markup: Markup, spans: Spans) -> list[Piece]:
     starts = [start for start, _ in spans(text)]
-    tables = _tables(text, markup) if len(starts) > (step.window or 1) else []
-    stops = [start for start, _ in sentence_spans(text)] if step.cut == "sentences" else []
-    found = windows(
-        text, starts, tables, size=step.window or 1, overlap=step.overlap, min_size=step.min_size, stops=stops
-    )
+    size = step.window or 1
+    is_cut = len(starts) > size
+    tables = _tables(text, markup) if is_cut else []
+    stops = [start for start, _ in sentence_spans(text)] if is_cut and step.cut == "sentences" else []
+    found = windows(text, starts, tables, size=size, overlap=step.overlap, min_size=step.min_size, stops=stops)
     begin = skip_bom(text)
     return [_piece(text, max(window.start, begin), window.end, window.header) for window in found]
 
