@@ -113,14 +113,15 @@ def fidelity(source: str, rewritten: str, *, contradicts: bool | None = None) ->
     """Compares the prose of a section with what was made of it. Plain text or light markup, both alike."""
     before, after = _Signals.of(source), _Signals.of(rewritten)
     folded = _folded(rewritten)
-    sentences = [sentence for sentence in map(_folded, _sentences(source)) if sentence]
+    sentences = _sentences(source)
+    said = [sentence for sentence in map(_folded, sentences) if sentence]
     return Fidelity(
         numbers=_kept(before.numbers, after.numbers),
         acronyms=_kept(before.acronyms, after.acronyms),
         entities=Count(sum(_folded(name) in folded for name in before.entities), len(before.entities)),
-        verbatim=Count(sum(sentence in folded for sentence in sentences), len(sentences)),
+        verbatim=Count(sum(sentence in folded for sentence in said), len(said)),
         absent=_absent(before, after, source),
-        lost=tuple(sorted(_lost(source, after, folded))),
+        lost=tuple(sorted(_lost(sentences, after, folded))),
         contradicts=contradicts,
     )
 
@@ -164,9 +165,9 @@ def _absent(before: _Signals, after: _Signals, source: str) -> Count:
     return Count(len(after.numbers - before.numbers) + len(unknown), len(after.numbers) + len(named))
 
 
-def _lost(source: str, after: _Signals, folded: str) -> Iterable[str]:
+def _lost(sentences: Iterable[str], after: _Signals, folded: str) -> Iterable[str]:
     kept_words = _words(folded)
-    for sentence in _sentences(source):
+    for sentence in sentences:
         missing = numbers_in(sentence) - after.numbers
         if missing and any(_words(term) <= kept_words for term in _terms(sentence)):
             yield from missing
