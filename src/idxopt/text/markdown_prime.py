@@ -80,7 +80,7 @@ def _text_of(region: Region) -> str:
         return ""
     texts = region.texts
     if region.kind == "container":
-        texts = [line[match.end() :] if (match := _MARKER.match(line)) else line for line in texts]
+        texts = [_MARKER.sub("", line, count=1) for line in texts]
     elif region.kind == "paragraph" and texts[0].startswith("["):
         first = next((number for number, line in enumerate(texts) if not _DEFINITION.match(line)), len(texts))
         texts = texts[first:]
