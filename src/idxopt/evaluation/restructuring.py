@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from idxopt.models.prompts import most_characters
 from idxopt.operators.fidelity import Count, Fidelity
-from idxopt.operators.generated import asking
+from idxopt.operators.generated import Rewrite, restructuring
 from idxopt.operators.interpreter import source_fields
-from idxopt.operators.restructure import SectionResult, restructured
+from idxopt.operators.restructure import SectionResult
 from idxopt.operators.row import Document, Row
 from idxopt.operators.step_models import StepModels
 from idxopt.operators.steps import compile_steps
@@ -111,16 +110,16 @@ def audits(
     """An audit of each document and restructured field, from the texts in the store; nothing is generated."""
     context = Context(program.source.markup, tables, models, program.models)
     wanted = [
-        (view, step, compile_steps(program.views[view].steps[:number], context))
+        (view, step, compile_steps(program.views[view].steps[:number], context), restructuring(step.generator, context))
         for view, number, step in restructurings(program)
     ]
     for document in documents:
-        for view, step, transforms in wanted:
+        for view, step, transforms, rewrite in wanted:
             rows = [Row(document.id, source_fields(program, document))]
             try:
                 for transform in transforms:
                     rows = transform(rows)
-                yield _audit(document.id, view, step, rows, context)
+                yield _audit(document.id, view, step, rows, rewrite)
             except NotGenerated as missing:
                 yield _missing(document.id, view, step, len(missing.requests))
 
@@ -130,16 +129,13 @@ def _missing(doc_id: str, view: str, step: Generated, texts: int) -> DocumentAud
     return DocumentAudit(doc_id, view, step.into, {}, {}, nothing, nothing, (0, 0), missing=texts)
 
 
-def _audit(doc_id: str, view: str, step: Generated, rows: Iterable[Row], context: Context) -> DocumentAudit:
-    spec = context.specs.get(step.generator)
-    most = most_characters(spec.max_tokens if spec is not None else None)
-    ask = asking(step.generator, context)
+def _audit(doc_id: str, view: str, step: Generated, rows: Iterable[Row], rewrite: Rewrite) -> DocumentAudit:
     results: list[SectionResult] = []
     sizes = [0, 0]
     for row in rows:
         text = text_in(row, step.field)
         if text is not None and text.strip():
-            made, found = restructured(text, context.markup, ask, most=most)
+            made, found = rewrite(text)
             results += found
             sizes = [sizes[0] + len(text), sizes[1] + len(made)]
     outcomes: Counter[str] = Counter(result.outcome for result in results)

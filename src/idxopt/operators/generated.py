@@ -19,14 +19,14 @@ from typing import Any
 from idxopt.errors import ModelError, ProgramError
 from idxopt.models.extractive import TASKS, Extractive
 from idxopt.models.prompts import QUESTIONS, Answer, TextRequest, answer_of, cut, most_characters, prompt
-from idxopt.operators.restructure import Ask, restructured
+from idxopt.operators.restructure import Ask, SectionResult, restructured
 from idxopt.operators.row import Row
 from idxopt.operators.step_models import is_extractive
 from idxopt.operators.texts import Kept, NotGenerated, TextStore
 from idxopt.operators.transform import Context, Transform, text_in, with_field
 from idxopt.program.steps import Generated, Keywords
 
-Derive = Callable[[str], Answer | None]
+Rewrite = Callable[[str], tuple[str, list[SectionResult]]]
 
 
 def compile_generated(step: Generated | Keywords, context: Context) -> Transform:
@@ -37,15 +37,25 @@ def compile_generated(step: Generated | Keywords, context: Context) -> Transform
             f"{step.with_} cannot be done by choosing sentences, which is what the generator extractive does",
             remedy=f"name a language model; extractive does {', '.join(TASKS)}",
         )
-    ask = asking(generator, context)
-    spec = context.specs.get(generator)
-    most = most_characters(spec.max_tokens if spec is not None else None)
     if step.with_ == "restructure":
-        return _deriving(step, lambda texts: _restructured(texts, context, ask, most))
+        rewrite = restructuring(generator, context)
+        return _deriving(step, lambda texts: _restructured(texts, rewrite))
+    ask, most = _asking(generator, context), _most(generator, context)
     return _deriving(step, lambda texts: _answers(texts, step, context, ask, most))
 
 
-def asking(generator: str, context: Context) -> Ask:
+def restructuring(generator: str, context: Context) -> Rewrite:
+    """From a text to the rewritten one, and what became of its sections. The function raises NotGenerated."""
+    ask, most = _asking(generator, context), _most(generator, context)
+    return lambda text: restructured(text, context.markup, ask, most=most)
+
+
+def _most(generator: str, context: Context) -> int:
+    spec = context.specs.get(generator)
+    return most_characters(spec.max_tokens if spec is not None else None)
+
+
+def _asking(generator: str, context: Context) -> Ask:
     """Where the answers of a generator come from. The function raises NotGenerated with all requests not answered."""
     if is_extractive(generator, context.specs):
         return _extracted
@@ -122,13 +132,13 @@ def _answers(
     return [kept.answer for kept in ask([TextRequest(step.with_, cut(text, most), options) for text in texts])]
 
 
-def _restructured(texts: Sequence[str], context: Context, ask: Ask, most: int) -> list[Answer | None]:
+def _restructured(texts: Sequence[str], rewrite: Rewrite) -> list[Answer | None]:
     missing: list[TextRequest] = []
     made: list[Answer | None] = []
     generator = ""
     for text in texts:
         try:
-            made.append(restructured(text, context.markup, ask, most=most)[0])
+            made.append(rewrite(text)[0])
         except NotGenerated as error:
             generator = error.generator
             missing += error.requests
