@@ -22,12 +22,12 @@ from idxopt.deploy.intent import TextsEstimate
 from idxopt.deploy.options import ApplyOptions, Progress, TextOptions, TextsMade
 from idxopt.errors import BudgetReached, IdxoptError
 from idxopt.hashing import digest
-from idxopt.ledger.ledger import Ledger, Reservation
+from idxopt.ledger.ledger import Ledger
 from idxopt.ledger.pricing import cost
-from idxopt.models.answers import Unbilled, Unusable
-from idxopt.models.metered import Attempting, bound
+from idxopt.models.answers import Unusable
+from idxopt.models.metered import Request, bound
 from idxopt.models.opening import Models
-from idxopt.models.ports import Generation, Generator, Prompt
+from idxopt.models.ports import Generation
 from idxopt.models.prompts import Answer, TextRequest, answer_of, prompt
 from idxopt.operators.fidelity import Entailment
 from idxopt.operators.interpreter import Interpreter
@@ -41,8 +41,6 @@ from idxopt.program.steps import Generated, Keywords, Slice
 
 TRIES = 2
 """Requests for one text whose answers cannot be used, before it is given up."""
-WAIT_S = 60.0
-"""How long a request waits for others under way to cost less than they reserved."""
 _DOCUMENTS_AT_ONCE = 64
 
 Missing = tuple[str, TextRequest]
@@ -283,44 +281,22 @@ class _Writer:
         asked = prompt(request, generator.count_tokens)
         made = TextsMade()
         for left in reversed(range(TRIES)):
-            reservation = self._reserve(generator, asked)
+            sent = Request(generator, self._ledger, asked)
             try:
-                generation = self._send(generator, asked, reservation)
+                generation = sent.send()
                 answer, failure = _read(request, generation)
             except Unusable as error:
-                generation, answer, failure = _billed_in_full(generator, asked), None, error.message
-            made += TextsMade(0, 0, generation.input_tokens, generation.output_tokens, _price(generator, generation))
+                generation, answer, failure = sent.in_full, None, error.message
+            made += TextsMade(0, 0, generation.input_tokens, generation.output_tokens, sent.cost(generation))
             if answer is not None or not left:
                 kept = Kept(answer, failure, made.tokens_in, made.tokens_out)
                 self._store.put(key, request.task, kept)
-            self._commit(generator, reservation, generation)
+            sent.settle(generation)
             if answer is not None or not left:
                 self._judge(key, request, kept)
                 break
             asked = dataclasses.replace(asked, user=f"{asked.user}\n\n{_AGAIN.format(failure=failure)}")
         return made + TextsMade(1, int(answer is None))
-
-    def _reserve(self, generator: Generator, asked: Prompt) -> Reservation:
-        tokens = bound(generator, asked)
-        money = cost(generator.price, *tokens)
-        return self._ledger.reserve(money, sum(tokens), what=f"{generator.identity.id}: {asked.task}", wait_s=WAIT_S)
-
-    def _send(self, generator: Generator, asked: Prompt, reservation: Reservation) -> Generation:
-        send = generator.attempt if isinstance(generator, Attempting) else generator.generate
-        try:
-            return send(asked)
-        except Unusable:
-            raise
-        except Unbilled:
-            self._ledger.release(reservation)
-            raise
-        except BaseException:
-            self._commit(generator, reservation, _billed_in_full(generator, asked))
-            raise
-
-    def _commit(self, generator: Generator, reservation: Reservation, generation: Generation) -> None:
-        used = generation.input_tokens, generation.output_tokens
-        self._ledger.commit(reservation, _price(generator, generation), *used)
 
     def _judge(self, key: str, request: TextRequest, kept: Kept) -> None:
         """Asks the entailment model, where there is one, whether the section contradicts its original."""
@@ -341,13 +317,3 @@ def _read(request: TextRequest, generation: Generation) -> tuple[Answer | None, 
     except IdxoptError as error:
         cut = "it was cut at its token limit; " if generation.finish == "length" else ""
         return None, f"{cut}{error.message}"
-
-
-def _price(generator: Generator, generation: Generation) -> float:
-    return cost(generator.price, generation.input_tokens, generation.output_tokens)
-
-
-def _billed_in_full(generator: Generator, asked: Prompt) -> Generation:
-    """What a request may have cost whose usage nobody told."""
-    tokens_in, tokens_out = bound(generator, asked)
-    return Generation("", tokens_in, tokens_out)

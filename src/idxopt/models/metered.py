@@ -1,4 +1,4 @@
-"""A generator whose every request is reserved in a ledger before it is sent (contract 9)."""
+"""Requests to generators under a ledger: reserved before they are sent (contract 9)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Protocol, runtime_checkable
 
 from idxopt.ledger.ledger import Ledger
 from idxopt.ledger.pricing import cost
-from idxopt.models.answers import Unbilled, answered
+from idxopt.models.answers import Unbilled, Unusable, answered
 from idxopt.models.ports import Generation, Generator, ModelIdentity, Prompt
 
 TEMPLATE_TOKENS = 96
 """What a server's chat template puts around the messages, at most: roles, markers, its own first line."""
+WAIT_S = 60.0
+"""How long a request waits for others under way to cost less than they reserved."""
 
 
 @runtime_checkable
@@ -30,14 +32,54 @@ def bound(generator: Generator, prompt: Prompt) -> tuple[int, int]:
     return sum(generator.count_tokens(text) for text in texts if text) + TEMPLATE_TOKENS, prompt.max_tokens
 
 
-class Metered:
-    """A generator under a ledger. A request that certainly cost nothing is released; one that failed after it was sent
-    is committed in full, because it may have been paid for.
+class Request:
+    """One request under a ledger: reserved as this is made, then sent, then settled.
 
-    `wait_s`: how long a request waits for others under way to cost less than they reserved.
+    `in_full`: what it may have cost where nobody told its usage. Raises BudgetReached before anything is sent.
     """
 
-    def __init__(self, generator: Generator, ledger: Ledger, *, wait_s: float = 60.0) -> None:
+    def __init__(self, generator: Generator, ledger: Ledger, prompt: Prompt, *, wait_s: float = WAIT_S) -> None:
+        self._generator = generator
+        self._ledger = ledger
+        self._prompt = prompt
+        self.in_full = Generation("", *bound(generator, prompt))
+        self._reservation = ledger.reserve(
+            self.cost(self.in_full),
+            self.in_full.input_tokens + self.in_full.output_tokens,
+            what=f"{generator.identity.id}: {prompt.task}",
+            wait_s=wait_s,
+        )
+
+    def send(self) -> Generation:
+        """The answer, unchecked where the generator leaves that to others, and not settled yet: neither is an answer
+        that cannot be used (Unusable), so that what came may be kept first. Any other ModelError is settled: a request
+        that certainly cost nothing is released, one that failed after it was sent counts in full.
+        """
+        generator = self._generator
+        try:
+            return (generator.attempt if isinstance(generator, Attempting) else generator.generate)(self._prompt)
+        except Unusable:
+            raise
+        except Unbilled:
+            self._ledger.release(self._reservation)
+            raise
+        except BaseException:
+            self.settle(self.in_full)
+            raise
+
+    def settle(self, used: Generation) -> None:
+        """Commits what the request used."""
+        self._ledger.commit(self._reservation, self.cost(used), used.input_tokens, used.output_tokens)
+
+    def cost(self, used: Generation) -> float:
+        """At list price."""
+        return cost(self._generator.price, used.input_tokens, used.output_tokens)
+
+
+class Metered:
+    """A generator under a ledger, for callers that keep no answers. `wait_s`: see WAIT_S."""
+
+    def __init__(self, generator: Generator, ledger: Ledger, *, wait_s: float = WAIT_S) -> None:
         self._generator = generator
         self._ledger = ledger
         self._wait_s = wait_s
@@ -60,20 +102,11 @@ class Metered:
         return self._attempt(prompt)
 
     def _attempt(self, prompt: Prompt) -> Generation:
-        send = self._generator.attempt if isinstance(self._generator, Attempting) else self._generator.generate
-        tokens_in, tokens_out = bound(self._generator, prompt)
-        most = cost(self.price, tokens_in, tokens_out)
-        reservation = self._ledger.reserve(
-            most, tokens_in + tokens_out, what=f"{self.identity.id}: {prompt.task}", wait_s=self._wait_s
-        )
+        request = Request(self._generator, self._ledger, prompt, wait_s=self._wait_s)
         try:
-            generation = send(prompt)
-        except Unbilled:
-            self._ledger.release(reservation)
+            generation = request.send()
+        except Unusable:
+            request.settle(request.in_full)
             raise
-        except BaseException:
-            self._ledger.commit(reservation, most, tokens_in, tokens_out)
-            raise
-        used = generation.input_tokens, generation.output_tokens
-        self._ledger.commit(reservation, cost(self.price, *used), *used)
+        request.settle(generation)
         return generation
