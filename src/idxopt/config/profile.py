@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from idxopt.config.secrets import REFERENCES, is_reference
+from idxopt.config.secrets import SecretReference
 
 LOCAL = "local"
 """The profile that is always there: the embedded engine in a folder beside the configuration."""
@@ -18,17 +18,9 @@ class Auth(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     user: str | None = None
-    password: str | None = None
+    password: SecretReference | None = None
     client_cert: str | None = None
     client_key: str | None = None
-
-    @field_validator("password")
-    @classmethod
-    def _reference(cls, value: str | None) -> str | None:
-        """A password that stands in the file is refused as it is read; the message does not repeat it."""
-        if value is not None and not is_reference(value):
-            raise ValueError(f"is not a secret reference: write {REFERENCES}")
-        return value
 
     @model_validator(mode="after")
     def _pairs(self) -> Auth:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from idxopt.errors import ConfigError
 
@@ -16,6 +19,16 @@ def is_reference(text: str) -> bool:
     """True for the form of a reference, whatever it names."""
     kind, _, rest = text.partition(":")
     return kind in KINDS and bool(rest)
+
+
+def _not_in_the_open(text: str) -> str:
+    if not is_reference(text):
+        raise ValueError(f"is not a secret reference: write {REFERENCES}")
+    return text
+
+
+SecretReference = Annotated[str, AfterValidator(_not_in_the_open)]
+"""A setting that names a secret. One that stands in the file is refused as it is read; the message does not repeat it."""
 
 
 def check_reference(reference: str, place: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from idxopt.config.load import Config, validated
-from idxopt.config.secrets import REFERENCES, is_reference
+from idxopt.config.secrets import SecretReference
 from idxopt.models.ports import Similarity
 
 
@@ -24,7 +24,7 @@ class SidecarSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    token: str | None = None
+    token: SecretReference | None = None
     rerankers: tuple[str, ...] = ()
     similarity: dict[str, Similarity] = {}
     batch_tokens: Annotated[int, Field(ge=16, le=10_000_000)] = 8_192
@@ -37,14 +37,6 @@ class SidecarSettings(BaseModel):
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1_024
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
     drain_s: Annotated[float, Field(ge=0, le=3_600)] = 30.0
-
-    @field_validator("token")
-    @classmethod
-    def _reference(cls, value: str | None) -> str | None:
-        """A token that stands in the file is refused as it is read; the message does not repeat it."""
-        if value is not None and not is_reference(value):
-            raise ValueError(f"is not a secret reference: write {REFERENCES}")
-        return value
 
     @model_validator(mode="after")
     def _room(self) -> SidecarSettings:
