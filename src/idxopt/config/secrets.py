@@ -28,7 +28,7 @@ def _not_in_the_open(text: str) -> str:
 
 
 SecretReference = Annotated[str, AfterValidator(_not_in_the_open)]
-"""A setting that names a secret. One that stands in the file is refused as it is read; the message does not repeat it."""
+"""A setting that names a secret. One that stands in the file is refused as it is read, and not repeated."""
 
 
 def check_reference(reference: str, place: str) -> str:
