@@ -1,6 +1,8 @@
 """A server for each test, and models that use it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, TypeVar
 
 import pytest
 
@@ -25,56 +27,42 @@ def secret(reference: str) -> str:
     return KEY
 
 
-@pytest.fixture
-def embedder(server: ModelServer) -> Iterator[Callable[..., HttpEmbedder]]:
-    opened: list[HttpEmbedder] = []
+Opened = TypeVar("Opened", HttpEmbedder, HttpReranker, HttpGenerator)
+Opening = Callable[..., Any]
 
+
+@pytest.fixture
+def opening(server: ModelServer) -> Iterator[Opening]:
+    """Opens a model behind the test's server (or another `url`), with settings; closes all at the end."""
+    with ExitStack() as stack:
+
+        def opened(spec: ModelSpec, kind: type[Opened], **changes: object) -> Opened:
+            found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
+            assert isinstance(found, kind)
+            stack.callback(found.close)
+            return found
+
+        yield opened
+
+
+@pytest.fixture
+def embedder(opening: Opening) -> Callable[..., HttpEmbedder]:
     def make(**changes: object) -> HttpEmbedder:
-        dimension = changes.pop("dimension", DIMENSION)
-        similarity = changes.pop("similarity", "dot")
-        prefixes = {name: changes.pop(name, "") for name in ("query_prefix", "passage_prefix")}
-        spec = ModelSpec.model_validate(
-            {"kind": "embedder", "id": "test/embedder", "dimension": dimension, "similarity": similarity}
-            | prefixes
-            | ({"max_tokens": changes.pop("max_tokens")} if "max_tokens" in changes else {})
-        )
-        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
-        assert isinstance(found, HttpEmbedder)
-        opened.append(found)
-        return found
+        fixed = {"kind": "embedder", "id": "test/embedder", "dimension": DIMENSION, "similarity": "dot"}
+        said = ("dimension", "similarity", "query_prefix", "passage_prefix", "max_tokens")
+        spec = ModelSpec.model_validate(fixed | {name: changes.pop(name) for name in said if name in changes})
+        return opening(spec, HttpEmbedder, **changes)
 
-    yield make
-    for one in opened:
-        one.close()
+    return make
 
 
 @pytest.fixture
-def reranker(server: ModelServer) -> Iterator[Callable[..., HttpReranker]]:
-    opened: list[HttpReranker] = []
-
-    def make(**changes: object) -> HttpReranker:
-        spec = ModelSpec(kind="reranker", id="test/reranker", max_tokens=512)
-        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
-        assert isinstance(found, HttpReranker)
-        opened.append(found)
-        return found
-
-    yield make
-    for one in opened:
-        one.close()
+def reranker(opening: Opening) -> Callable[..., HttpReranker]:
+    spec = ModelSpec(kind="reranker", id="test/reranker", max_tokens=512)
+    return lambda **changes: opening(spec, HttpReranker, **changes)
 
 
 @pytest.fixture
-def generator(server: ModelServer) -> Iterator[Callable[..., HttpGenerator]]:
-    opened: list[HttpGenerator] = []
-
-    def make(**changes: object) -> HttpGenerator:
-        spec = ModelSpec(kind="generator", id="test/generator")
-        found = open_http(spec, settings(str(changes.pop("url", server.url)), **changes), secret)
-        assert isinstance(found, HttpGenerator)
-        opened.append(found)
-        return found
-
-    yield make
-    for one in opened:
-        one.close()
+def generator(opening: Opening) -> Callable[..., HttpGenerator]:
+    spec = ModelSpec(kind="generator", id="test/generator")
+    return lambda **changes: opening(spec, HttpGenerator, **changes)
