@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idxopt.cli.confirm import can_ask, confirm
+from idxopt.cli.generating import consent, open_priced
 from idxopt.cli.interruption import Stopped, stopped_by
 from idxopt.cli.progress import ConsoleProgress, stoppable
 from idxopt.cli.session import Session
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from idxopt.deploy.intent import Plan, TextsEstimate
     from idxopt.deploy.observed import Observed
     from idxopt.deploy.options import Applied, QualityGate, TextOptions
+    from idxopt.program.schema import Program
     from idxopt.sources.source import Source
 
 WRITES_REMEDY = "add --carry-writes or --discard-writes"
@@ -113,7 +115,6 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
     from idxopt.builds.clock import SystemClock, timestamp
     from idxopt.config.load import cache_dir
-    from idxopt.config.models import open_models
     from idxopt.deploy.apply import apply_plan
     from idxopt.deploy.options import ApplyOptions
     from idxopt.operators.heap import map_large_blocks
@@ -123,7 +124,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     profile = work.profile
     started, others = timestamp(SystemClock()), set[str]()
     program = program_from(plan.intent.program, "the plan's program")
-    with stoppable(work.settings) as progress, open_models(program, work.config) as models:
+    with stoppable(work.settings) as progress, open_priced(program, work.config, allowed.budget) as models:
         options = ApplyOptions(
             cache=cache_dir(),
             lock=lock_settings(work, allowed.lock_timeout),
@@ -137,7 +138,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             quality=allowed.quality,
             on_wait=waiting(work, progress, others),
             models=models,
-            texts=text_options(work, plan, allowed, progress),
+            texts=text_options(work, plan, program, allowed, progress),
         )
         try:
             return apply_plan(work.engine, plan, options, source=source, progress=progress)
@@ -149,29 +150,22 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             ) from None
 
 
-def text_options(work: Session, plan: Plan, allowed: Allowed, progress: ConsoleProgress) -> TextOptions:
+def text_options(
+    work: Session, plan: Plan, program: Program, allowed: Allowed, progress: ConsoleProgress
+) -> TextOptions:
     """Consent: `--yes`, or a plan that was confirmed and showed at least as much (it samples; a quarter more is let
-    pass), or a yes at the terminal. Raises UsageError where nobody can be asked.
+    pass), or a yes at the terminal.
     """
-    from idxopt.cli.render.plans import texts_lines
-    from idxopt.config.models import check_budget
     from idxopt.deploy.options import TextOptions
-    from idxopt.program.validate import program_from
 
     shown = {one.model: one for one in plan.estimate.generated} if plan.estimate is not None else {}
 
-    def consent(estimates: Sequence[TextsEstimate]) -> None:
-        progress.close()
-        for line in texts_lines(estimates):
-            say(work.settings, line)
-        if not allowed.yes and not all(_covered(one, shown.get(one.model)) for one in estimates):
-            confirm(work.settings, "Generate these texts?", "yes", remedy="add --yes")
+    def agreed(estimates: Sequence[TextsEstimate]) -> bool:
+        return allowed.yes or all(_covered(one, shown.get(one.model)) for one in estimates)
 
-    if allowed.budget is not None:
-        check_budget(program_from(plan.intent.program, "the plan"), work.config)
-    settings = [work.config.models.get(spec.get("id", "")) for spec in plan.intent.program.get("models", {}).values()]
+    settings = [work.config.models.get(spec.id) for spec in program.models.values()]
     concurrency = max((one.concurrency for one in settings if one is not None), default=TextOptions().concurrency)
-    return TextOptions(budget=allowed.budget, concurrency=concurrency, consent=consent)
+    return TextOptions(budget=allowed.budget, concurrency=concurrency, consent=consent(work.settings, progress, agreed))
 
 
 def _covered(found: TextsEstimate, shown: TextsEstimate | None) -> bool:

@@ -13,16 +13,14 @@ import typer
 
 from idxopt.cli import options
 from idxopt.cli.commands.preset import MODELS, mapped, model_options
-from idxopt.cli.confirm import confirm
-from idxopt.cli.progress import ConsoleProgress, counting
+from idxopt.cli.generating import consent, open_priced
+from idxopt.cli.progress import counting
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, say, write
 from idxopt.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from idxopt.deploy.intent import TextsEstimate
-    from idxopt.deploy.options import TextOptions
     from idxopt.engines.port import Engine
     from idxopt.experiments.prime import Encoders
     from idxopt.experiments.running import Collection
@@ -93,7 +91,7 @@ def prime(
     Example: idxopt experiment prime collections/scifact --work out
     """
     from idxopt.config.load import cache_dir
-    from idxopt.config.models import check_budget, open_models
+    from idxopt.deploy.options import TextOptions
     from idxopt.experiments.building import Workplace
     from idxopt.experiments.reports import NAMES, json_report, rich_table
     from idxopt.experiments.running import PrimeExperiment
@@ -120,14 +118,11 @@ def prime(
     collections = _collections(sources, queries, qrels, split)
     results = []
     with session(settings) as opened, counting(settings) as progress, _engine(opened, work) as engine:
-        place = Workplace(
-            engine, work, cache_dir(), progress, _texts(settings, progress, budget, yes=yes), opened.profile.workers
-        )
+        texts = TextOptions(budget=budget, consent=consent(settings, progress, lambda _: yes))
+        place = Workplace(engine, work, cache_dir(), progress, texts, opened.profile.workers)
 
         def models(program: Program) -> Models:
-            if budget is not None:
-                check_budget(program, opened.config)
-            return open_models(program, opened.config)
+            return open_priced(program, opened.config, budget)
 
         for result in experiment.results(collections, place, models):
             results.append(result)
@@ -224,18 +219,3 @@ def _engine(opened: Session, work: Path) -> Iterator[Engine]:
         yield engine
     finally:
         engine.close()
-
-
-def _texts(settings: Settings, progress: ConsoleProgress, budget: float | None, *, yes: bool) -> TextOptions:
-    """Consent for every rewriting by a language model: `--yes`, or a yes at the terminal."""
-    from idxopt.cli.render.plans import texts_lines
-    from idxopt.deploy.options import TextOptions
-
-    def consent(estimates: Sequence[TextsEstimate]) -> None:
-        progress.close()
-        for line in texts_lines(estimates):
-            say(settings, line)
-        if not yes:
-            confirm(settings, "Generate these texts?", "yes", remedy="add --yes")
-
-    return TextOptions(budget=budget, consent=consent)
