@@ -10,6 +10,7 @@ from pathlib import Path
 
 from idxopt.errors import EvaluationError, SourceError
 from idxopt.evaluation.judgments import JudgedQueries, Qrels, Query, pair_with_judgments
+from idxopt.evaluation.lines import existing_file
 from idxopt.evaluation.qrels import load_qrels
 from idxopt.evaluation.queries import load_queries
 
@@ -48,7 +49,7 @@ def load_dataset_folder(folder: Path, split: str | None = None) -> JudgedQueries
         raise SourceError(
             "is not a folder", remedy="give a folder that holds queries.jsonl and qrels/test.tsv", place=str(folder)
         )
-    queries = _existing(folder, _QUERY_FILES)
+    queries = existing_file(folder, _QUERY_FILES)
     if queries is None:
         raise SourceError(
             "holds no file of queries", remedy=f"add one of {', '.join(_QUERY_FILES)} (also .gz)", place=str(folder)
@@ -82,11 +83,6 @@ def split_of(folder: Path, split: str | None = None) -> str | None:
     )
 
 
-def _existing(folder: Path, names: tuple[str, ...]) -> Path | None:
-    candidates = (folder / f"{name}{suffix}" for name in names for suffix in ("", ".gz"))
-    return next((path for path in candidates if path.is_file()), None)
-
-
 def _splits(folder: Path) -> dict[str, Path] | None:
     """Files of judgments by split, in the order of names; None without a folder of splits."""
     if not (folder / _SPLITS_FOLDER).is_dir():
@@ -103,7 +99,7 @@ def _splits(folder: Path) -> dict[str, Path] | None:
 def _qrels_file(folder: Path, split: str | None) -> Path:
     if split is not None:
         return (_splits(folder) or {})[split]
-    single = _existing(folder, _QRELS_FILES)
+    single = existing_file(folder, _QRELS_FILES)
     if single is None:
         raise SourceError("holds no judgments", remedy=f"add qrels/{DEFAULT_SPLIT}.tsv", place=str(folder))
     return single

@@ -18,15 +18,14 @@ from typing import Any
 import orjson
 
 from idxopt.errors import SourceError
-from idxopt.evaluation.lines import content_lines
+from idxopt.evaluation.lines import content_lines, existing_file
 from idxopt.text.analysis import standard_spans
 from idxopt.text.identifiers import lowercase
 
 LOOSE = 0.8
 """Share of a quote's words that a place must have to stand for it when the quote is not found word for word."""
 
-_SPAN_FILES = ("spans.jsonl", "spans.jsonl.gz")
-_ANSWER_FILES = ("answers.jsonl", "answers.jsonl.gz")
+_SPANS, _ANSWERS = "spans.jsonl", "answers.jsonl"
 _MOST_SPREAD = 1.5
 
 
@@ -49,18 +48,23 @@ class GoldSpans:
     lost: tuple[str, ...] = ()
 
 
+def has_gold_spans(folder: Path) -> bool:
+    """Whether the folder has a file that `load_gold_spans` reads."""
+    return existing_file(folder, [_SPANS, _ANSWERS]) is not None
+
+
 def load_gold_spans(folder: Path, texts: Mapping[str, str]) -> GoldSpans:
     """The gold spans of a collection; `texts` holds the documents that take part, others are left out.
 
     Raises SourceError where the folder has no such file or a line cannot be used.
     """
-    spans = _existing(folder, _SPAN_FILES)
+    spans = existing_file(folder, [_SPANS])
     if spans is not None:
         lines = list(_objects(spans))
         if lines and "corpus" in lines[0][1]:
             return GoldSpans(tuple(_of_pieces(folder, spans, lines, texts)))
         return GoldSpans(tuple(_of_documents(spans, lines, texts)))
-    answers = _existing(folder, _ANSWER_FILES)
+    answers = existing_file(folder, [_ANSWERS])
     if answers is None:
         raise SourceError(
             "holds no gold spans", remedy="add spans.jsonl or answers.jsonl (docs/measures.md)", place=str(folder)
@@ -196,10 +200,6 @@ def _fields(file: Path, number: int, line: Mapping[str, Any], place: str) -> tup
 
 def _missing(file: Path, number: int, error: KeyError) -> SourceError:
     return SourceError(f"the line has no {error}", remedy="correct the line", place=f"{file}:{number}")
-
-
-def _existing(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -9,7 +9,7 @@ import codecs
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,6 +55,12 @@ def first_line(path: Path) -> str:
     for _, text in content_lines(path):
         return text
     raise empty_file(path)
+
+
+def existing_file(folder: Path, names: Sequence[str]) -> Path | None:
+    """The first of these files that the folder holds, each also under its name with `.gz`."""
+    candidates = (folder / f"{name}{suffix}" for name in names for suffix in ("", ".gz"))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def empty_file(path: Path) -> SourceError:

@@ -13,7 +13,7 @@ from idxopt.engines.port import Engine
 from idxopt.evaluation.bootstrap import mean_interval
 from idxopt.evaluation.density import Reference, corpus_density
 from idxopt.evaluation.evidence import Evidence, evidence_figures, shared_queries, transferred
-from idxopt.evaluation.gold import GoldSpans, load_gold_spans
+from idxopt.evaluation.gold import GoldSpans, has_gold_spans, load_gold_spans
 from idxopt.evaluation.restructuring import CorpusAudit, audits
 from idxopt.experiments.results import Compared
 from idxopt.experiments.sampling import Sample
@@ -32,7 +32,6 @@ DENSITY_NAMES = (
     ("semantic", "semantic density"),
     ("tokens", "tokens a document"),
 )
-_GOLD_FILES = ("spans.jsonl", "spans.jsonl.gz", "answers.jsonl", "answers.jsonl.gz")
 
 Candidates = Callable[[str], Sequence[str]]
 """From a query's text to document ids, best first."""
@@ -70,7 +69,7 @@ def fidelity(program: Program, sample: Sample, models: Models, cache: Path) -> d
 def gold_of(place: str, sample: Sample) -> GoldSpans | None:
     """The gold spans of the sampled queries; None where the collection has none. Raises SourceError."""
     folder = Path(place)
-    if not any((folder / name).is_file() for name in _GOLD_FILES):
+    if not has_gold_spans(folder):
         return None
     found = load_gold_spans(folder, sample.texts)
     asked = {query.id for query in sample.judged.queries}
