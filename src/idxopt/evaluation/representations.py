@@ -46,14 +46,19 @@ class Represented:
     owners: tuple[int, ...]
 
 
-def metadata(texts: Sequence[Text], markup: Markup, fields: Sequence[str] = OFFLINE) -> Represented:
-    """A text a document of its title, PRIME terms (scored over these documents) and heading tree; `fields` chooses."""
+def metadata(
+    texts: Sequence[Text], markup: Markup, fields: Sequence[str] = OFFLINE, *, chosen: Sequence[int] | None = None
+) -> Represented:
+    """A text a document of its title, PRIME terms (scored over these documents) and heading tree; `fields` chooses.
+
+    `chosen`: numbers of the documents that are represented, None: all of them.
+    """
     steps: list[dict[str, Any]] = []
     if TERMS in fields:
         steps.append({"op": "enrich", "with": "prime_terms", "into": TERMS})
     if HEADINGS in fields:
         steps.append({"op": "enrich", "with": "heading_tree", "into": HEADINGS})
-    return _represented(texts, markup, steps, fields)
+    return _represented(texts, markup, steps, fields, chosen=chosen)
 
 
 def windows(
@@ -97,14 +102,16 @@ def _represented(
     fields: Sequence[str],
     specs: Mapping[str, ModelSpec] | None = None,
     models: StepModels = NO_MODELS,
+    *,
+    chosen: Sequence[int] | None = None,
 ) -> Represented:
     program = _program(markup, steps, specs or {})
     documents = [Document(text.id, {"title": text.title, "body": text.body}) for text in texts]
     interpreter = Interpreter(program, _VIEW, build_tables(program, documents), models=models)
     joined: list[str] = []
     owners: list[int] = []
-    for number, document in enumerate(documents):
-        for row in interpreter.rows(document):
+    for number in range(len(documents)) if chosen is None else chosen:
+        for row in interpreter.rows(documents[number]):
             text = "\n".join(_nonempty(row.fields.get(name) for name in fields))
             if text.strip():
                 joined.append(text)

@@ -52,18 +52,16 @@ def self_retrieval(
     ids = [texts[number].id for number in chosen]
     bodies = _spread(windows([texts[number] for number in chosen], markup, size=WINDOW_WORDS))
     rows = embedder.embed(bodies.texts, "passage", on_progress=on_progress).vectors
-    place = {number: position for position, number in enumerate(chosen)}
 
     def ranks(fields: Sequence[str]) -> list[int]:
-        made = metadata(texts, markup, fields)
-        pairs = [(text, place[owner]) for text, owner in zip(made.texts, made.owners, strict=True) if owner in place]
-        if not pairs:
+        made = metadata(texts, markup, fields, chosen=chosen)
+        if not made.texts:
             return []
-        vectors = embedder.embed([text for text, _ in pairs], "passage").vectors
+        vectors = embedder.embed(made.texts, "passage").vectors
         rankings = best_first(vectors, rows, bodies, ids, depth=len(ids))
         return [
-            1 + [doc for doc, _ in ranking].index(ids[owner])
-            for ranking, (_, owner) in zip(rankings, pairs, strict=True)
+            1 + [doc for doc, _ in ranking].index(texts[owner].id)
+            for ranking, owner in zip(rankings, made.owners, strict=True)
         ]
 
     offline, title = ranks(OFFLINE), ranks((TITLE,))
