@@ -89,11 +89,14 @@ _IN_PLACE: tuple[Plain, ...] = (
     {"op": "reorganize", "to": "rename", "field": REWRITTEN, "into": "body"},
 )
 """D* in the place of D."""
-_METADATA = ("title", "terms", "headings")
 
 
 def _terms(options: PresetOptions) -> Plain:
     return {"op": "enrich", "with": "prime_terms", "field": "body", "into": "terms", "stopwords": options.stopwords}
+
+
+def _metadata(options: PresetOptions) -> _Embedded:
+    return _Embedded(_PRIMARY, ("title", "terms", "headings"), (_terms(options), _TREE))
 
 
 def _raw_shape(options: PresetOptions) -> _Shape:
@@ -105,7 +108,7 @@ def _chunks(options: PresetOptions) -> _Shape:
 
 
 def _offline(options: PresetOptions) -> _Shape:
-    return _Shape((_Embedded(_PRIMARY, _METADATA, (_terms(options), _TREE)),))
+    return _Shape((_metadata(options),))
 
 
 def _sr_text(options: PresetOptions) -> _Shape:
@@ -114,12 +117,11 @@ def _sr_text(options: PresetOptions) -> _Shape:
 
 
 def _full(options: PresetOptions) -> _Shape:
-    return _Shape((_Embedded(_PRIMARY, _METADATA, (_terms(options), _TREE)),), _IN_PLACE, generates=True)
+    return _Shape((_metadata(options),), _IN_PLACE, generates=True)
 
 
 def _sr_context(options: PresetOptions) -> _Shape:
-    dense = _Embedded(_PRIMARY, _METADATA, (_terms(options), _TREE))
-    return _Shape((dense,), (_RESTRUCTURE,), generates=True, context=REWRITTEN)
+    return _Shape((_metadata(options),), (_RESTRUCTURE,), generates=True, context=REWRITTEN)
 
 
 def _terms_beside(options: PresetOptions) -> _Shape:
