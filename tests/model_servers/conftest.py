@@ -51,7 +51,8 @@ def embedder(opening: Opening) -> Callable[..., HttpEmbedder]:
         fixed = {"kind": "embedder", "id": "test/embedder", "dimension": DIMENSION, "similarity": "dot"}
         said = ("dimension", "similarity", "query_prefix", "passage_prefix", "max_tokens")
         spec = ModelSpec.model_validate(fixed | {name: changes.pop(name) for name in said if name in changes})
-        return opening(spec, HttpEmbedder, **changes)
+        found: HttpEmbedder = opening(spec, HttpEmbedder, **changes)
+        return found
 
     return make
 
