@@ -120,8 +120,12 @@ class Vectors:
 
 def blocks(count: int, dimension: int) -> Iterator[tuple[int, int]]:
     """Rows from .. to, of about BLOCK_BYTES each."""
-    rows = max(1, BLOCK_BYTES // (4 * dimension))
+    rows = _rows_a_block(dimension)
     return ((start, min(start + rows, count)) for start in range(0, count, rows))
+
+
+def _rows_a_block(dimension: int) -> int:
+    return max(1, BLOCK_BYTES // (4 * dimension))
 
 
 def write_vectors(
@@ -146,7 +150,7 @@ def write_vectors(
 
 def _reblocked(parts: Iterator[Array], dimension: int) -> Iterator[Array]:
     """The same rows in blocks as `blocks` cuts them."""
-    rows = max(1, BLOCK_BYTES // (4 * dimension))
+    rows = _rows_a_block(dimension)
     held: list[Array] = []
     count = 0
     for part in parts:
