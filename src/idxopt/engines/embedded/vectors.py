@@ -102,11 +102,16 @@ class Vectors:
         """All vectors, checked. EngineError when they are not what was written."""
         if not self._checked:
             with self._lock:
-                for number, (start, end) in enumerate(blocks(len(self), self.dimension)):
-                    if zlib.crc32(self._matrix[start:end].view(np.uint8).data) != int(self._checksums[number]):
-                        raise damaged(self._pack.path)
-                self._checked = True
+                self._check()
         return self._matrix
+
+    def _check(self) -> None:
+        if self._checked:  # by another thread, while this one waited
+            return
+        for number, (start, end) in enumerate(blocks(len(self), self.dimension)):
+            if zlib.crc32(self._matrix[start:end].view(np.uint8).data) != int(self._checksums[number]):
+                raise damaged(self._pack.path)
+        self._checked = True
 
     def row(self, number: int) -> Vector:
         """One vector, checked with those beside it."""
