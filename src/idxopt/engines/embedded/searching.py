@@ -40,9 +40,10 @@ def search(reader: IndexReader, query: Query, fields: Fields, similarities: Mapp
     """Runs a query. BadValue for what a server answers with an error of the shard: wrong types, a window too large."""
     if query.skip + query.size > RESULT_WINDOW:
         raise BadValue(f"result window is too large: from + size must be at most {RESULT_WINDOW}")
-    matched, scores = _score(reader, query, fields, similarities)
     if query.nearest is not None:
-        _score_nearest(reader, query, query.nearest, fields, matched, scores)
+        matched, scores = _score_nearest(reader, query, query.nearest, fields)
+    else:
+        matched, scores = _score(reader, query, fields, similarities)
     if query.filter is not None:
         passed = [mask(query.filter, segment, fields) for segment in reader.segments]
         matched &= np.concatenate(passed) if passed else matched
@@ -70,16 +71,16 @@ def _score(
     return matched, total.astype(np.float32)
 
 
-def _score_nearest(
-    reader: IndexReader, query: Query, clause: Nearest, fields: Fields, matched: Mask, scores: Array
-) -> None:
-    """Leaves only the nearest rows in `matched`, with their scores."""
+def _score_nearest(reader: IndexReader, query: Query, clause: Nearest, fields: Fields) -> tuple[Mask, Array]:
+    """The nearest rows, and every document's score (float32; 0 for all others)."""
     passed = None if clause.filter is None else [mask(clause.filter, segment, fields) for segment in reader.segments]
     ties = None if query.tie is None else _keyword(reader, query.tie, fields, "sort on")
     documents, found = nearest(reader, clause, fields, passed, ties)
-    matched[:] = False
+    matched = np.zeros(reader.count, dtype=np.bool_)
+    scores = np.zeros(reader.count, dtype=np.float32)
     matched[documents] = True
     scores[documents] = found
+    return matched, scores
 
 
 def _multi_match(
