@@ -80,9 +80,9 @@ def explain(
     """Explains one document for one query on one build. Raises LegFailed, ModelError, ConfigError as a search does."""
     searcher = Searcher(reader, build, models=models)
     ranked = searcher.ranked(SearchQuery(text, rerank=rerank), build)
-    order = ranked.fused if ranked.reranking is None else ranked.reranking.order
+    final = ranked.final
     place = next((n for n, item in enumerate(ranked.fused) if item.doc_id == doc_id), None)
-    last = next((n for n, item in enumerate(order) if item.doc_id == doc_id), None)
+    last = next((n for n, item in enumerate(final.order) if item.doc_id == doc_id), None)
     prepared = ranked.prepared
     answers = [_good(build, response) for response in reader.search(_alone(prepared, text, doc_id))]
     found = {} if place is None else ranked.fused[place].legs
@@ -99,8 +99,8 @@ def explain(
         legs=legs,
         fused_rank=None if place is None else place + 1,
         views={} if place is None else ranked.fused[place].views,
-        reranked=None if ranked.reranking is None else ranked.reranking.scores.get(doc_id),
-        sections=() if ranked.reranking is None else ranked.reranking.sections.get(doc_id, ()),
+        reranked=final.scores.get(doc_id),
+        sections=final.sections.get(doc_id, ()),
     )
 
 

@@ -36,6 +36,11 @@ class Ranked:
     reranking: Reranking | None = None
     sources: Sources = field(default_factory=dict)
 
+    @property
+    def final(self) -> Reranking:
+        """What the answer goes by: the reranking, or the fusion as it is where there was none."""
+        return Reranking(self.fused) if self.reranking is None else self.reranking
+
 
 def finish(
     build: LiveBuild,
@@ -64,25 +69,22 @@ def finish(
 
 def page(query: SearchQuery, build: LiveBuild, ranked: Ranked) -> SearchResult:
     """Cuts the page asked for."""
-    spec, found = build.program.rerank, ranked.reranking
+    spec, found = build.program.rerank, ranked.final
     count = 0 if spec is None else spec.sections
-    order = ranked.fused if found is None else found.order
-    hits = tuple(_hit(item, found, count) for item in order[query.offset : query.offset + query.k])
+    hits = tuple(_hit(item, found, count) for item in found.order[query.offset : query.offset + query.k])
     return SearchResult(
         hits=hits,
-        total=len(order),
+        total=len(found.order),
         total_exact=not ranked.full and not set(ranked.degraded) - {"rerank"},
         build=build.manifest.build,
         degraded=ranked.degraded,
         cut=bool(ranked.prepared.texts),
-        sections=() if found is None else found.best(count),
-        reranked=found is not None,
+        sections=found.best(count),
+        reranked=ranked.reranking is not None,
     )
 
 
-def _hit(item: Fused, found: Reranking | None, sections: int) -> DocumentHit:
-    if found is None:
-        return DocumentHit(item.doc_id, item.score, item.legs, views=item.views)
+def _hit(item: Fused, found: Reranking, sections: int) -> DocumentHit:
     return DocumentHit(
         item.doc_id,
         item.score,
