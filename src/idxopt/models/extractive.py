@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from idxopt.errors import ModelError
-from idxopt.models.identity import EXTRACTIVE
 from idxopt.models.ports import Generation, ModelIdentity, Prompt
+from idxopt.program.model_checks import EXTRACTIVE
 from idxopt.text.analysis import standard_tokens
 from idxopt.text.identifiers import lowercase
 from idxopt.text.sentences import paragraph_spans, sentence_spans

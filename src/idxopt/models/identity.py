@@ -8,10 +8,9 @@ from typing import Any
 from idxopt.errors import ConfigError
 from idxopt.models.ports import ModelIdentity
 from idxopt.models.settings import ModelSettings
+from idxopt.program.model_checks import MAXSIM
 from idxopt.program.schema import ModelSpec
 
-EXTRACTIVE = "extractive"
-MAXSIM = "maxsim:"
 MAXSIM_VERSION = 1
 
 

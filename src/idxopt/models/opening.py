@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from idxopt.errors import ConfigError
 from idxopt.models.checks import CheckedEmbedder, CheckedReranker
-from idxopt.models.identity import EXTRACTIVE, MAXSIM, identity_of, maxsim_of, spec_of
+from idxopt.models.identity import identity_of, maxsim_of, spec_of
 from idxopt.models.ports import Embedder, Generator, ModelIdentity, Reranker, TokenEmbedder, Tokenizer
 from idxopt.models.settings import ModelSettings
+from idxopt.program.model_checks import EXTRACTIVE, MAXSIM
 from idxopt.program.schema import ModelSpec
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from idxopt.models.identity import EXTRACTIVE, identity_of
+from idxopt.models.identity import identity_of
+from idxopt.program.model_checks import EXTRACTIVE
 from idxopt.program.schema import ModelSpec
 
 
