@@ -54,7 +54,7 @@ def lower_intent(observed: Observed, intent: Intent) -> Lowered:
     if damaged:
         compiled = lowered_with(program, target, generations)
     lowered = Lowered(program, compiled, generations, damaged)
-    return _with_frozen(observed, lowered, frozen_tables(observed, lowered))
+    return with_frozen(observed, lowered, frozen_tables(observed, lowered))
 
 
 def _damaged(observed: Observed, compiled: Compiled) -> dict[str, str]:
@@ -74,7 +74,7 @@ def compile_plan(observed: Observed, plan: Plan) -> Lowered:
     compiled = lowered_with(program, target_of(observed, plan.intent), plan.generations)
     lowered = Lowered(program, compiled, plan.generations)
     target = observed.builds.get(plan.target)
-    return _with_frozen(observed, lowered, target.tables if target else frozen_tables(observed, lowered))
+    return with_frozen(observed, lowered, target.tables if target else frozen_tables(observed, lowered))
 
 
 def lowered_with(
@@ -93,8 +93,8 @@ def with_tables(lowered: Lowered, tables: Tables) -> Lowered:
     return replace(lowered, compiled=compiled)
 
 
-def _with_frozen(observed: Observed, lowered: Lowered, record: TablesRecord | None) -> Lowered:
-    """The tables are read only where a pipeline carries them: they may have many megabytes."""
+def with_frozen(observed: Observed, lowered: Lowered, record: TablesRecord | None) -> Lowered:
+    """With recorded tables, which are read only where a pipeline carries them: they may have many megabytes."""
     if not any(view.pipeline_tables for view in lowered.compiled.views.values()):
         return lowered
     tables = observed.frozen.read(record)

@@ -17,7 +17,7 @@ from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.drift import drift_of
 from idxopt.deploy.embedding import refuse_without_knn
 from idxopt.deploy.intent import Intent, Plan
-from idxopt.deploy.lowering import Lowered, lower_intent, lowered_with, target_of
+from idxopt.deploy.lowering import Lowered, lower_intent, lowered_with, target_of, with_frozen
 from idxopt.deploy.observed import Observed, fingerprint
 from idxopt.deploy.steps import BuildIndex, PutPipeline, PutTemplate, Step, Switch
 from idxopt.deploy.templates import template_priority, wanted_template
@@ -154,8 +154,8 @@ def _serves(live: Manifest | None, view: CompiledView) -> bool:
 def place_again(observed: Observed, intent: Intent, build: Manifest) -> Draft:
     """What a kept build needs beside its indices: templates, pipelines and settings as its program compiles them."""
     program = program_from(build.program, f"build {build.build}")
-    tables = observed.frozen.read(build.tables)
-    compiled = lowered_with(program, target_of(observed, intent), build.generations, tables)
+    lowered = Lowered(program, lowered_with(program, target_of(observed, intent), build.generations), build.generations)
+    compiled = with_frozen(observed, lowered, build.tables).compiled
     draft = Draft()
     for view, place in build.views.items():
         # An index that another version of idxopt compiled is left as it is.
