@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from idxopt.compiler.dense import dense_text
 from idxopt.evaluation.bootstrap import Interval, mean_interval
 from idxopt.evaluation.comparison import TIE, answer_queries
 from idxopt.evaluation.costs import EmbeddingCost, embedding_cost
+from idxopt.evaluation.gold import GoldSpans
 from idxopt.evaluation.judgments import Query, Ranking
 from idxopt.evaluation.metrics import mean, per_query_values
 from idxopt.evaluation.profile import profile
@@ -234,7 +235,7 @@ class PrimeRun:
                         texts[row.source["idxopt"]["doc_id"]].append(embedded_text(row.source, dense))
             options = self._encoders.of(method)
             cost = embedding_cost(texts.values(), opened.models.tokenizer(ENCODER), max_tokens=options.max_tokens)
-            return {"documents": cost.documents, "vectors": cost.vectors, "tokens": cost.tokens, "cut": cost.cut}
+            return asdict(cost)
 
         return EmbeddingCost(**self._kept.part(f"{slug(method.name)}.cost", self._depends(opened), count))
 
@@ -272,13 +273,14 @@ class PrimeRun:
         def measure() -> dict[str, Any]:
             self.place.progress.stage(f"{self.sample.name}: density, fidelity, evidence")
             texts = rewriting.rewritten_texts(full.build(), self.place.engine, self.sample)
-            found = self._evidence(full, texts)
+            gold = rewriting.gold_of(self.sample.place, self.sample)
+            found = self._evidence(full, texts, gold) if gold is not None else None
             return {
                 "density": [_plain(one) for one in rewriting.density(self.sample, texts)],
                 "fidelity": rewriting.fidelity(full.program, self.sample, full.models, self.place.cache),
                 "evidence": [_plain(one) for one in found.compared] if found is not None else [],
                 "note": found.note if found is not None else "",
-                "answers": self._answers(full, found),
+                "answers": self._answers(full, gold, found) if gold is not None and found is not None else {},
             }
 
         made = self._kept.part("rewriting", self._depends(full), measure)
@@ -293,10 +295,7 @@ class PrimeRun:
             },
         }
 
-    def _evidence(self, full: Opened, texts: Mapping[str, str]) -> rewriting.EvidenceFound | None:
-        gold = rewriting.gold_of(self.sample.place, self.sample)
-        if gold is None:
-            return None
+    def _evidence(self, full: Opened, texts: Mapping[str, str], gold: GoldSpans) -> rewriting.EvidenceFound | None:
         offline = self._opened(BY_NAME[OFFLINE])
         return rewriting.evidence(
             self.sample,
@@ -306,10 +305,11 @@ class PrimeRun:
             full.shared.reranker(RERANKER),
         )
 
-    def _answers(self, full: Opened, found: rewriting.EvidenceFound | None) -> Mapping[str, Mapping[str, float]]:
-        """Answer-F1 by mode and question, where a language model is configured and the collection has gold spans."""
-        gold = rewriting.gold_of(self.sample.place, self.sample)
-        if found is None or gold is None or full.program.models[GENERATOR].id == EXTRACTIVE:
+    def _answers(
+        self, full: Opened, gold: GoldSpans, found: rewriting.EvidenceFound
+    ) -> Mapping[str, Mapping[str, float]]:
+        """Answer-F1 by mode and question, where a language model is configured."""
+        if full.program.models[GENERATOR].id == EXTRACTIVE:
             return {}
         generator = full.models.generator(GENERATOR)
         questions = questions_of(self.sample, gold)
