@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,17 @@ import orjson
 
 from idxopt.errors import SourceError
 from idxopt.hashing import digest
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """For a block that writes into the work folder. Raises SourceError where it cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(
+            f"cannot be written ({error.strerror or error})", place=str(place), remedy="choose another --work"
+        ) from error
 
 
 class Kept:
@@ -35,12 +47,8 @@ class Kept:
             pass
         data = orjson.dumps({"key": key, "value": make()}, option=orjson.OPT_NON_STR_KEYS)
         beside = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
+        with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(data)
             beside.replace(file)
-        except OSError as error:
-            raise SourceError(
-                f"cannot be written ({error.strerror or error})", place=str(file), remedy="choose another --work"
-            ) from error
         return orjson.loads(data)["value"]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from idxopt.errors import SourceError
+from idxopt.experiments.kept import writing
 from idxopt.experiments.methods import RAW
 from idxopt.experiments.page import page
 from idxopt.experiments.results import CollectionResult, Setting
@@ -71,12 +71,8 @@ def write_reports(folder: Path, results: Sequence[CollectionResult], setting: Se
         page(results, setting).encode(),
     )
     files = [folder / name for name in NAMES]
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in zip(files, contents, strict=True):
             file.write_bytes(content)
-    except OSError as error:
-        raise SourceError(
-            f"cannot be written ({error.strerror or error})", place=str(folder), remedy="choose another --work"
-        ) from error
     return files

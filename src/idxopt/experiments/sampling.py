@@ -11,8 +11,9 @@ from typing import Any
 
 import orjson
 
-from idxopt.errors import EvaluationError, SourceError
+from idxopt.errors import EvaluationError
 from idxopt.evaluation.judgments import JudgedQueries
+from idxopt.experiments.kept import writing
 from idxopt.hashing import digest
 from idxopt.operators.paths import value_at
 from idxopt.operators.row import Document, text_of
@@ -147,14 +148,10 @@ def write_corpus(sample: Sample, folder: Path) -> None:
     """The documents as a BEIR folder, which every command reads. Raises SourceError."""
     file = folder / "corpus.jsonl"
     lines = b"".join(orjson.dumps(_plain(document, sample.source)) + b"\n" for document in sample.documents)
-    try:
+    with writing(file):
         folder.mkdir(parents=True, exist_ok=True)
         if not file.is_file() or file.read_bytes() != lines:
             file.write_bytes(lines)
-    except OSError as error:
-        raise SourceError(
-            f"cannot be written ({error.strerror or error})", place=str(file), remedy="choose another --work"
-        ) from error
 
 
 def _plain(document: Document, source: Source) -> Mapping[str, Any]:
