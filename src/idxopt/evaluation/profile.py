@@ -181,8 +181,13 @@ def _found(text: Text, markup: Markup, reference: Reference) -> _Found:
         level_2=any(heading.level == PRIME_LEVEL for heading in parsed_markup(text.body, markup).headings),
         one_line=sum(words < ONE_LINE_WORDS for words in of_section) if in_tree else 0,
         density=density_of(tokens, reference),
-        markdown=markup == "text" and _MARKDOWN_HEADING.search(text.body) is not None,
+        markdown=markup == "text" and has_markdown_heading(text.body),
     )
+
+
+def has_markdown_heading(text: str) -> bool:
+    """Whether a line looks like a Markdown heading."""
+    return _MARKDOWN_HEADING.search(text) is not None
 
 
 def _subject(tokens: Sequence[str], reference: Reference) -> set[str]:

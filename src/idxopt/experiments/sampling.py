@@ -13,6 +13,7 @@ import orjson
 
 from idxopt.errors import EvaluationError
 from idxopt.evaluation.judgments import JudgedQueries
+from idxopt.evaluation.profile import has_markdown_heading
 from idxopt.experiments.kept import writing
 from idxopt.hashing import digest
 from idxopt.operators.paths import value_at
@@ -20,7 +21,6 @@ from idxopt.operators.row import Document, text_of
 from idxopt.program.schema import Markup, Source
 
 SEED = 20_240_229
-_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _MARKDOWN_SHARE = 0.1
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 
@@ -140,7 +140,7 @@ def _size(document: Document, source: Source) -> int:
 
 def guessed_markup(bodies: Sequence[str]) -> Markup:
     """Markdown where a tenth of the documents has a line that is a Markdown heading, else plain text."""
-    marked = sum(_HEADING.search(body) is not None for body in bodies)
+    marked = sum(map(has_markdown_heading, bodies))
     return "markdown" if bodies and marked >= _MARKDOWN_SHARE * len(bodies) else "text"
 
 
