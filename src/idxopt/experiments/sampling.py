@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Limits:
 EVERYTHING = Limits(None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
     """What was drawn. `of_documents`, `of_queries`: how many there were; `absent`: judged documents that the collection
     does not hold (their judgments are kept and cannot be found).
@@ -64,7 +65,7 @@ class Sample:
         path = self.source.fields.get(name)
         return text_of(value_at(document.source, path)) if path is not None else ""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """sha256 over documents, queries and judgments."""
         return digest(
