@@ -14,12 +14,13 @@ import pytest
 from idxopt.builds import physical
 from idxopt.builds.journal import Journal
 from idxopt.builds.state import StateStore
-from idxopt.deploy.gates import Remaking, sample_gate
+from idxopt.deploy.gates import sample_gate
 from idxopt.deploy.intent import Intent
 from idxopt.deploy.loading import tables_of
 from idxopt.deploy.lowering import compile_plan
 from idxopt.deploy.observed import observe
 from idxopt.deploy.plan import make_plan
+from idxopt.deploy.remaking import Remaking
 from idxopt.deploy.status import read_status
 from idxopt.engines.port import Engine, LoadRow
 from idxopt.errors import BuildError, ConfigError, ModelError

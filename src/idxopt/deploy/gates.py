@@ -13,18 +13,15 @@ from idxopt.builds.resolver import LiveBuild
 from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.compiler.pipelines import marking_failures_only
 from idxopt.deploy.drift import index_drift
-from idxopt.deploy.embedding import embedded, vectors_agree
+from idxopt.deploy.embedding import vectors_agree
 from idxopt.deploy.options import QualityGate
+from idxopt.deploy.remaking import Remaking
 from idxopt.engines.port import Reader
 from idxopt.errors import GateRefused
 from idxopt.evaluation.comparison import Evaluation, answer_queries, evaluate_run, non_inferior
 from idxopt.evaluation.metrics import DEFAULT_METRICS, Metric, parse_metric
 from idxopt.models.opening import Models
-from idxopt.operators.interpreter import Interpreter
-from idxopt.operators.row import Document, StoredRow, row_digest
-from idxopt.operators.step_models import NO_MODELS, StepModels
-from idxopt.operators.tables import Tables
-from idxopt.program.schema import Program
+from idxopt.operators.row import Document, row_digest
 from idxopt.search.searcher import Searcher
 
 DEPTH = 100
@@ -61,22 +58,6 @@ def effective_gate(reader: Reader, compiled: Compiled, built: Sequence[str]) -> 
     return reasons
 
 
-@dataclass(frozen=True, slots=True)
-class Remaking:
-    """What rows are made anew with: the program, its frozen tables, and its models."""
-
-    program: Program
-    tables: Tables
-    steps: StepModels = NO_MODELS
-    models: Models | None = None
-
-    def rows(self, view: CompiledView, documents: Sequence[Document]) -> dict[str, StoredRow]:
-        """The rows of a view by id, with their vectors."""
-        interpreter = Interpreter(self.program, view.view, self.tables, models=self.steps)
-        made = (row for document in documents for row in interpreter.stored(document))
-        return {row.id: row for row in embedded(made, view.dense, self.models)}
-
-
 def sample_gate(
     reader: Reader, remaking: Remaking, views: Mapping[str, CompiledView], sample: Sequence[Document]
 ) -> list[str]:
@@ -85,7 +66,7 @@ def sample_gate(
     """
     reasons = []
     for compiled in views.values():
-        rows = remaking.rows(compiled, sample)
+        rows = remaking.rows(compiled.view, sample)
         stored = reader.get_documents(compiled.index, list(rows))
         for id, row in rows.items():
             if id not in stored or row_digest(stored[id].source) != row_digest(row.body):

@@ -19,13 +19,14 @@ from idxopt.builds.manifest import Manifest, SourceSnapshot, TablesRecord, ViewB
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.compiler.lowered import CompiledView
 from idxopt.deploy.embedding import embedded
-from idxopt.deploy.gates import QualityReport, Remaking, sample_gate
+from idxopt.deploy.gates import QualityReport, sample_gate
 from idxopt.deploy.generation import Writing, ledger_of_texts
 from idxopt.deploy.intent import Plan
 from idxopt.deploy.ledger import Ledger, ledger_of
 from idxopt.deploy.lowering import Lowered, frozen_tables, with_tables
 from idxopt.deploy.observed import Observed
 from idxopt.deploy.options import ApplyOptions, Progress, TextsMade
+from idxopt.deploy.remaking import Remaking
 from idxopt.engines.port import Engine, IndexState
 from idxopt.errors import BuildError
 from idxopt.operators.cache import CacheSettings

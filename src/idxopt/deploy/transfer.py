@@ -14,6 +14,7 @@ from idxopt.deploy.generation import Writing, ledger_of_texts
 from idxopt.deploy.ledger import NO_WRITES, Ledger, Writes, read_ledger
 from idxopt.deploy.loading import tables_of
 from idxopt.deploy.options import ApplyOptions, Progress
+from idxopt.deploy.remaking import Remaking
 from idxopt.deploy.writes import (
     Baseline,
     CarryTarget,
@@ -120,10 +121,7 @@ class Transfer:
             writing.write(list(target.views), tables, lambda: documents, about, asked=True)
 
         return CarryTarget(
-            program=program,
-            tables=tables,
+            remaking=Remaking(program, tables, writing.steps, self._options.models),
             indices={view: (built.index, built.uuid) for view, built in target.views.items()},
-            models=writing.steps,
-            embedders=self._options.models,
             prepare=prepare,
         )

@@ -12,17 +12,11 @@ from typing import Any
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateStore, StateWriter
 from idxopt.builds.switches import SwitchRecord, get_ledger, put_ledger, read_switch, write_switch
-from idxopt.compiler.dense import dense_text
-from idxopt.deploy.embedding import embedded
 from idxopt.deploy.ledger import NO_WRITES, Ledger, WriteReader, Writes, count_writes, id_hash
+from idxopt.deploy.remaking import Remaking
 from idxopt.engines.port import Engine, LoadRow, Reader
 from idxopt.errors import BuildError
-from idxopt.models.opening import Models
-from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
-from idxopt.operators.step_models import NO_MODELS, StepModels
-from idxopt.operators.tables import Tables
-from idxopt.program.schema import Program
 
 BATCH = 200
 """Documents carried at once."""
@@ -30,18 +24,18 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class CarryTarget:
-    """The build that the writes go to: its program and frozen tables, (index, uuid) by view, what steps know of models,
-    and the models that embed rows.
+    """The build that the writes go to: what its rows are made with, and (index, uuid) by view.
 
     `prepare` sees the documents before their rows are made (it has their texts generated).
     """
 
-    program: Program
-    tables: Tables
+    remaking: Remaking
     indices: Mapping[str, tuple[str, str]]
-    models: StepModels = NO_MODELS
-    embedders: Models | None = None
-    prepare: Callable[[Sequence[Document]], object] = len
+    prepare: Callable[[Sequence[Document]], object]
+
+    @property
+    def primary(self) -> str:
+        return self.remaking.program.primary
 
 
 def writes_since_switch(reader: Reader, live: Manifest) -> Writes:
@@ -88,7 +82,7 @@ def carry(engine: Engine, since: Baseline, target: CarryTarget) -> tuple[Writes,
         target.prepare(documents)
         _replace(engine, target, documents)
     if found.deleted:
-        index, _ = target.indices[target.program.primary]
+        index, _ = target.indices[target.primary]
         gone = [item.id for item in engine.scan(index, fields=[]) if id_hash(item.id) in found.deleted]
         for start in range(0, len(gone), BATCH):
             _delete(engine, target, gone[start : start + BATCH])
@@ -123,18 +117,15 @@ def known_ledger(reader: Reader, manifest: Manifest) -> Ledger | None:
 def _replace(engine: Engine, target: CarryTarget, documents: Sequence[Document]) -> None:
     ids = [document.id for document in documents]
     for view, (index, uuid) in target.indices.items():
-        interpreter = Interpreter(target.program, view, target.tables, models=target.models)
-        made = (row for document in documents for row in interpreter.stored(document))
-        dense = dense_text(target.program, view)
-        rows = [LoadRow(row.id, row.body) for row in embedded(made, dense, target.embedders)]
-        kept = {row.id for row in rows}
-        old = [] if view == target.program.primary else [id for id in _rows_of(engine, index, ids) if id not in kept]
+        made = target.remaking.rows(view, documents)
+        rows = [LoadRow(id, row.body) for id, row in made.items()]
+        old = [] if view == target.primary else [id for id in _rows_of(engine, index, ids) if id not in made]
         _checked(engine, index, uuid, rows, old)
 
 
 def _delete(engine: Engine, target: CarryTarget, ids: Sequence[str]) -> None:
     for view, (index, uuid) in target.indices.items():
-        old = list(ids) if view == target.program.primary else list(_rows_of(engine, index, ids))
+        old = list(ids) if view == target.primary else list(_rows_of(engine, index, ids))
         _checked(engine, index, uuid, [], old)
 
 
