@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from idxopt.hashing import digest
-from idxopt.operators.frequencies import DocumentFrequencies
+from idxopt.operators.frequencies import EMPTY
 from idxopt.operators.tables import Tables
 from idxopt.program.steps import PrimeTerms, Step
 
-_EMPTY = DocumentFrequencies(0, {})
 _TO_COME = "the document frequencies are counted and put here by apply"
 
 
@@ -40,7 +39,7 @@ def pipeline_tables(steps: Iterable[Step], tables: Tables | None) -> dict[str, A
 
 
 def _plain(step: PrimeTerms, tables: Tables) -> dict[str, Any]:
-    table = tables.frequencies.get(("prime", step.field), _EMPTY).limited(step.max_idf_terms)
+    table = tables.frequencies.get(("prime", step.field), EMPTY).limited(step.max_idf_terms)
     return {
         "tables": tables.digest,
         "documents": table.documents,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from idxopt.operators.frequencies import DocumentFrequencies
+from idxopt.operators.frequencies import EMPTY, DocumentFrequencies
 from idxopt.operators.tables import Tables
 
 MOVED = 0.1
 """Least difference of two IDF values that counts: that of one document in ten more or less."""
-
-_EMPTY = DocumentFrequencies(0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ def table_drifts(frozen: Tables, now: Tables) -> tuple[TableDrift, ...]:
     keys = sorted({*frozen.frequencies, *now.frequencies}, key=lambda key: (key[1], key[0]))
     return tuple(
         _drift(
-            stream, field, frozen.frequencies.get((stream, field), _EMPTY), now.frequencies.get((stream, field), _EMPTY)
+            stream, field, frozen.frequencies.get((stream, field), EMPTY), now.frequencies.get((stream, field), EMPTY)
         )
         for stream, field in keys
     )

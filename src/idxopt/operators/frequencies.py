@@ -45,6 +45,10 @@ class DocumentFrequencies:
         return {count: round(math.log(total / (count + 1)) + 1, IDF_DIGITS) for count in counts}
 
 
+EMPTY = DocumentFrequencies(0, {})
+"""What stands for a table that was never made."""
+
+
 def most_frequent(counts: Mapping[str, int], number: int) -> dict[str, int]:
     """The `number` highest counts, ties by code point of the key, in the order of the keys."""
     kept = heapq.nsmallest(number, counts.items(), key=lambda item: (-item[1], item[0]))

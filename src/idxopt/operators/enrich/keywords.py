@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from idxopt.operators.frequencies import DocumentFrequencies
+from idxopt.operators.frequencies import EMPTY
 from idxopt.operators.streams import words_of
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.steps import Keywords
-
-EMPTY = DocumentFrequencies(0, {})
 
 
 def compile_keywords(step: Keywords, context: Context) -> Transform:

@@ -16,8 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from idxopt.operators.enrich.keywords import EMPTY
-from idxopt.operators.frequencies import IDF_DIGITS
+from idxopt.operators.frequencies import EMPTY, IDF_DIGITS
 from idxopt.operators.markup import prime_markup
 from idxopt.operators.outline import split_level
 from idxopt.operators.streams import STOP_WORDS, prime_terms_of, prime_tokens
