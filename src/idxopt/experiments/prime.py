@@ -41,10 +41,10 @@ from idxopt.experiments.methods import (
 from idxopt.experiments.results import MAIN, METRICS, Cell, CollectionResult, Compared, Prediction, Shape
 from idxopt.experiments.sampling import Sample, slug, write_corpus
 from idxopt.ledger.ledger import Ledger
-from idxopt.models.identity import EXTRACTIVE
 from idxopt.models.opening import Models
 from idxopt.operators.enrich.heading_tree import tree_sections
 from idxopt.program.canonical import canonical
+from idxopt.program.model_checks import EXTRACTIVE
 from idxopt.program.presets import PresetOptions
 from idxopt.program.presets.parts import ENCODER, GENERATOR, RERANKER
 from idxopt.program.schema import Program

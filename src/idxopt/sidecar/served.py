@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.checks import usable_scores, usable_vectors
-from idxopt.models.identity import MAXSIM
 from idxopt.models.opening import Models
 from idxopt.models.ports import Embedder, ModelIdentity, Reranker, Similarity, Tokenizer
 from idxopt.models.settings import ModelSettings
+from idxopt.program.model_checks import MAXSIM
 from idxopt.program.schema import ModelSpec
 from idxopt.sidecar.scheduler import BatchLimits
 from idxopt.sidecar.settings import SidecarSettings
