@@ -121,6 +121,8 @@ Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEX
 NoRerank: TypeAlias = Annotated[
     bool, typer.Option("--no-rerank", help="Leave out the program's reranking: the order is that of the fusion.")
 ]
+DocumentId: TypeAlias = Annotated[str, typer.Option("--id", metavar="PATH", help="Path of the document id.")]
+Markup: TypeAlias = Annotated[str, typer.Option("--markup", help="markdown, html, rest, asciidoc or text.")]
 Queries: TypeAlias = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Queries: BEIR, TREC or a table.")
 ]

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from idxopt.cli import options
-from idxopt.cli.commands.preset import MODELS, mapped, model_options
+from idxopt.cli.commands.preset import MODELS, model_options
 from idxopt.cli.generating import consent, open_priced
+from idxopt.cli.mapping import mapped_program
 from idxopt.cli.progress import counting
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
@@ -50,7 +51,7 @@ def prime(
         list[str] | None,
         typer.Option("--field", metavar="FIELD=PATH", help="Fields (repeatable). Default: title=title and body=text."),
     ] = None,
-    doc_id: Annotated[str, typer.Option("--id", metavar="PATH", help="Path of the document id.")] = "_id",
+    doc_id: options.DocumentId = "_id",
     markup: Annotated[
         str, typer.Option("--markup", help="markdown, html, rest, asciidoc, text; auto looks for Markdown headings.")
     ] = "auto",
@@ -142,16 +143,8 @@ def prime(
 
 def _source(field: list[str] | None, doc_id: str, markup: str) -> tuple[Source, Any]:
     """The source mapping, and the markup, None where it is to be guessed. Raises ProgramError and UsageError."""
-    from idxopt.program.validate import program_from
-
-    fields = dict(mapped(text) for text in field or ("title=title", "body=text"))
-    plain = {
-        "schema": "idxopt/1",
-        "name": "experiment",
-        "source": {"id": doc_id, "fields": fields, "markup": "text" if markup == "auto" else markup},
-        "views": {"content": {"lexical": {"fields": {next(iter(fields)): {}}}}},
-    }
-    source = program_from(plain, "experiment options").source
+    known = "text" if markup == "auto" else markup
+    source = mapped_program("experiment", field, doc_id, known, command="experiment").source
     return source, None if markup == "auto" else source.markup
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from idxopt.cli import options
+from idxopt.cli.mapping import mapped_program
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.errors import ExitCode, UsageError
@@ -57,8 +59,8 @@ def show_preset(
             help="A field and its path in the documents (repeatable). Default: title=title and body=text.",
         ),
     ] = None,
-    doc_id: Annotated[str, typer.Option("--id", metavar="PATH", help="Path of the document id.")] = "_id",
-    markup: Annotated[str, typer.Option("--markup", help="markdown, html, rest, asciidoc or text.")] = "markdown",
+    doc_id: options.DocumentId = "_id",
+    markup: options.Markup = "markdown",
     beside: Annotated[
         list[str] | None,
         typer.Option("--beside", metavar="PRESET", help="Add the dense views of another preset (repeatable)."),
@@ -90,19 +92,10 @@ def show_preset(
     """
     from idxopt.program.canonical import canonical
     from idxopt.program.presets import preset as make_preset
-    from idxopt.program.validate import program_from
 
-    fields = dict(mapped(text) for text in field or ("title=title", "body=text"))
-    source = {"id": doc_id, "fields": fields, "markup": markup}
-    plain = {
-        "schema": "idxopt/1",
-        "name": name,
-        "source": source,
-        "views": {"content": {"lexical": {"fields": {next(iter(fields)): {}}}}},
-    }
-    checked = program_from(plain, "preset options").source
-    options = model_options(profile, model, dimension, max_tokens, reranker, generator)
-    program = make_preset(preset, program_name=name, source=checked, options=options, beside=beside or ())
+    source = mapped_program(name, field, doc_id, markup, command="preset").source
+    chosen = model_options(profile, model, dimension, max_tokens, reranker, generator)
+    program = make_preset(preset, program_name=name, source=source, options=chosen, beside=beside or ())
     if settings.json:
         emit_json(canonical(program))
     else:
@@ -136,11 +129,3 @@ def model_options(
         given |= {"reranker": None if reranker == "none" else reranker, "reranker_tokens": None}
         options = replace(options, **{key: given.pop(key) for key in ("reranker", "reranker_tokens")})
     return replace(options, **{key: value for key, value in given.items() if value is not None})
-
-
-def mapped(text: str) -> tuple[str, str]:
-    """`FIELD=PATH` as a pair. Raises UsageError."""
-    field, equals, path = text.partition("=")
-    if not (field and equals and path):
-        raise UsageError(f"{text!r} maps nothing", place="--field", remedy="write FIELD=PATH, such as body=text")
-    return field, path

@@ -6,12 +6,12 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from idxopt.cli import options
-from idxopt.cli.commands.preset import mapped
+from idxopt.cli.mapping import mapped_program
 from idxopt.cli.progress import ConsoleProgress, counting
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
@@ -41,8 +41,8 @@ def profile(
             help="Where title and body are, without a program (repeatable). Default: title=title and body=text.",
         ),
     ] = None,
-    doc_id: Annotated[str, typer.Option("--id", metavar="PATH", help="Path of the document id.")] = "_id",
-    markup: Annotated[str, typer.Option("--markup", help="markdown, html, rest, asciidoc or text.")] = "markdown",
+    doc_id: options.DocumentId = "_id",
+    markup: options.Markup = "markdown",
     sample: Annotated[int, typer.Option("--sample", min=2, help="Documents that are read, drawn by chance.")] = 1_000,
     model: Annotated[
         str | None,
@@ -84,7 +84,7 @@ def _wanted(
     work: Session, what: str, source: str | None, field: list[str] | None, doc_id: str, markup: str
 ) -> tuple[Program, str]:
     """The program whose fields are read, and the place of the documents."""
-    from idxopt.program.validate import load_program, program_from
+    from idxopt.program.validate import load_program
 
     path = Path(what)
     if path.suffix == ".json" and path.is_file() and _is_program(path):
@@ -99,14 +99,7 @@ def _wanted(
             place="--source",
             remedy="give one of the two",
         )
-    fields = dict(mapped(text) for text in field or ("title=title", "body=text"))
-    plain: dict[str, Any] = {
-        "schema": "idxopt/1",
-        "name": _NAME,
-        "source": {"id": doc_id, "fields": fields, "markup": markup},
-        "views": {"content": {"lexical": {"fields": {next(iter(fields)): {}}}}},
-    }
-    return program_from(plain, "profile options"), what
+    return mapped_program(_NAME, field, doc_id, markup, command="profile"), what
 
 
 @contextmanager
