@@ -14,6 +14,9 @@ from typing import Any, Literal, Protocol
 Json = Any
 Body = Mapping[str, Any]
 
+MAX_K = 10_000
+"""Most rows that any engine looks for in one `knn` clause."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:

@@ -10,14 +10,11 @@ from idxopt.builds.resolver import LiveBuild
 from idxopt.compiler.filters import check_filter
 from idxopt.compiler.lowered import Leg
 from idxopt.compiler.queries import knn_body, leg_body
-from idxopt.engines.port import Hit, SearchRequest, SearchResponse
+from idxopt.engines.port import MAX_K, Hit, SearchRequest, SearchResponse
 from idxopt.errors import UsageError
 from idxopt.search.fusion import LegList
 from idxopt.search.models import NO_VECTORS, QueryVectors
 from idxopt.search.query import SearchQuery
-
-MAX_K = 10_000
-"""Most rows that an engine looks for in one kNN clause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idxopt.compiler.lowered import DenseText, Leg
-from idxopt.engines.port import Hit, SearchRequest, SearchResponse
-from idxopt.search.legs import MAX_K, Prepared, documents, grown
+from idxopt.engines.port import MAX_K, Hit, SearchRequest, SearchResponse
+from idxopt.search.legs import Prepared, documents, grown
 
 TEXT = DenseText("any", 2, "cosine", ("text",), "idxopt.vector")
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from idxopt.engines.port import MAX_K
 from idxopt.errors import Rejected
 
 RESULT_WINDOW = 10_000
 """`index.max_result_window` of servers."""
 MAX_TERMS = 65_536
 """`index.max_terms_count` of servers."""
-MAX_K = 10_000
-"""Most rows that a `knn` clause may ask for, as on servers."""
 
 
 @dataclass(frozen=True, slots=True)
