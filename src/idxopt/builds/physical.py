@@ -12,9 +12,9 @@ from idxopt.builds.effective import compare_effective
 from idxopt.builds.journal import Fingerprint, Journal, LoadedFrom, fingerprint
 from idxopt.engines.port import Engine, IndexState, LoadReport, LoadRow
 from idxopt.errors import BuildError, Conflict
-from idxopt.operators.row import StoredRow, row_digest, vector_of
+from idxopt.operators.row import VECTOR, StoredRow, row_digest, vector_of
 
-_WITH_VECTOR: Mapping[str, Any] = {"exists": {"field": "idxopt.vector"}}
+_WITH_VECTOR: Mapping[str, Any] = {"exists": {"field": VECTOR}}
 _NAMED = 5
 """How many ids a message names."""
 

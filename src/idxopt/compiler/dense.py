@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from idxopt.compiler.fields import VECTOR, stored_path
+from idxopt.compiler.fields import stored_path
 from idxopt.compiler.lowered import DenseText
 from idxopt.errors import ProgramError
+from idxopt.operators.row import VECTOR
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Dense, Hnsw, ModelSpec, Program
 

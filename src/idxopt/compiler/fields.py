@@ -10,9 +10,6 @@ OWN = "idxopt"
 
 DOC_ID = f"{OWN}.doc_id"
 
-VECTOR = f"{OWN}.vector"
-"""Where a row of a view with a dense leg keeps its vector (float32 numbers)."""
-
 
 def stored_path(program: Program, view_name: str, field: str, fields: ViewFields) -> str:
     """The source path of a field that no step wrote (primary view), else `idxopt.FIELD`."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idxopt.compiler.fields import VECTOR
 from idxopt.compiler.lowered import Place, Placement
 from idxopt.operators.registry import form_name, where
+from idxopt.operators.row import VECTOR
 from idxopt.program.effects import ViewFields, reads_tables, step_effect, view_fields
 from idxopt.program.schema import Markup, Program
 from idxopt.program.steps import HeadingTree, PrimeTerms, Step

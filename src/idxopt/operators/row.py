@@ -13,6 +13,9 @@ from idxopt.hashing import content_digest
 FieldValue = Any
 """A JSON value. Text is a `str`; a list of strings reads as its items joined by line feeds; numbers as JSON text."""
 
+VECTOR = "idxopt.vector"
+"""Where a row of a view with a dense leg keeps its vector (float32 numbers)."""
+
 MAX_ID_BYTES = 512
 """UTF-8 bytes of a document or row id: the engines' own limit."""
 

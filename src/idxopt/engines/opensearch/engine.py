@@ -34,6 +34,7 @@ from idxopt.engines.port import (
     Version,
 )
 from idxopt.errors import Conflict, EngineError, NotFound, Rejected, Unreachable
+from idxopt.operators.row import VECTOR
 
 IDS_A_REQUEST = 500
 SIMULATED_BYTES = 4 * 1024 * 1024
@@ -161,7 +162,7 @@ class OpenSearchEngine:
 
     def get_documents(self, index: str, ids: Sequence[str], *, vectors: bool = True) -> dict[str, StoredDocument]:
         found: dict[str, StoredDocument] = {}
-        params = None if vectors else {"_source_excludes": scanning.VECTOR}
+        params = None if vectors else {"_source_excludes": VECTOR}
         for chunk in _slices(ids, IDS_A_REQUEST):
             answer = self._wire.ask("POST", f"/{segment(concrete(index))}/_mget", {"ids": list(chunk)}, params=params)
             for document in answer["docs"]:

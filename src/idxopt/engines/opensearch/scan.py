@@ -16,13 +16,13 @@ from idxopt.engines.opensearch.names import concrete
 from idxopt.engines.opensearch.wire import Wire, logger, segment
 from idxopt.engines.port import Body, StoredDocument, Version
 from idxopt.errors import EngineError, NotFound, Rejected
+from idxopt.operators.row import VECTOR
 
 KEEP_ALIVE = "30m"
 FIRST_PAGE = 20
 LARGEST_PAGE = 250
 PAGE_CHARACTERS = 4 * 1024 * 1024
 GROWTH = 4
-VECTOR = "idxopt.vector"
 
 
 @dataclass
