@@ -12,6 +12,7 @@ import orjson
 
 from idxopt.builds.vectors import embedded_text
 from idxopt.compiler.dense import dense_text
+from idxopt.compiler.lowered import DenseText
 from idxopt.deploy.generation import Counting, models_at
 from idxopt.deploy.intent import Estimate, Plan
 from idxopt.errors import ConfigError, SourceError
@@ -21,7 +22,7 @@ from idxopt.operators.row import Document
 from idxopt.operators.step_models import StepModels
 from idxopt.operators.tables import build_tables
 from idxopt.operators.texts import NotGenerated
-from idxopt.program.schema import Program
+from idxopt.program.schema import Dense, Program
 from idxopt.sources.rejects import Rejects
 from idxopt.sources.source import Source
 
@@ -81,10 +82,9 @@ class _Seen:
     vectors: int = 0
     graphs: float = 0.0
 
-    def add(self, bodies: Sequence[Mapping[str, Any]], program: Program, view: str) -> None:
+    def add(self, bodies: Sequence[Mapping[str, Any]], dense: Dense | None, text: DenseText | None) -> None:
         self.rows += len(bodies)
         self.size += sum(len(orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)) for body in bodies)
-        dense, text = program.views[view].dense, dense_text(program, view)
         if dense is not None and text is not None:
             vectors = sum(bool(embedded_text(body, text)) for body in bodies)
             self.vectors += vectors
@@ -131,6 +131,7 @@ def _transformed(
     seen = _Seen()
     for view in views:
         interpreter = Interpreter(program, view, tables, models=models)
+        dense, text = program.views[view].dense, dense_text(program, view)
         for document in sample:
             try:
                 bodies = [row.body for row in interpreter.stored(document)]
@@ -139,7 +140,7 @@ def _transformed(
             except NotGenerated as missing:
                 _count(missing, models, program, known, texts)
                 bodies = [document.source]
-            seen.add(bodies, program, view)
+            seen.add(bodies, dense, text)
     return seen
 
 
