@@ -19,17 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.collections import NAMES, Collection, collection
-from benchmarks.deployment import deployed, program
+from benchmarks.deployment import deployed, engines, program
 from benchmarks.report import Bar, Figures, Report, Value, run, tell
 from idxopt.deploy.estimate import INDEX_FACTOR, JSON_BYTES, vector_bytes
-from idxopt.engines.embedded import EmbeddedEngine
-from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import Engine
 from idxopt.models.opening import Models
 from idxopt.program.schema import Program
 from idxopt.search import Searcher, SearchQuery
 from tests.models_support import minilm_settings, minilm_spec
-from tests.nodes.launcher import node
 
 NODES = ("2.19.1", "3.5.0")
 COLLECTIONS = ("cranfield", "covidqa_docs")
@@ -108,15 +105,12 @@ def measure(names: Sequence[str], versions: Sequence[str], cache: Path | None, m
         models = stack.enter_context(
             Models({"minilm": minilm_spec()}, minilm_settings(), cache=cache or folder / "embeddings", secret=str)
         )
-        engines: dict[str, Engine] = {"embedded": EmbeddedEngine(folder / "engine")}
-        for version in versions:
-            url = stack.enter_context(node(version))
-            engines[version] = stack.enter_context(OpenSearchEngine.connect(url, timeout_s=120.0))
+        opened = stack.enter_context(engines(folder, versions))
         for name in names:
             of = collection(name)
             texts = {query.id: query.text for query in of.judged(most).queries}
             exact: dict[str, Answer] = {}
-            for label, engine in engines.items():
+            for label, engine in opened.items():
                 tell(f"{name} on {label}")
                 with deployed(engine, dense_program(of), of.place, folder / "cache", models=models) as searcher:
                     found = answers(searcher, texts)

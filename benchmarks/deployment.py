@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from idxopt.deploy.intent import Intent
 from idxopt.deploy.observed import observe
 from idxopt.deploy.options import Applied, ApplyOptions, Progress
 from idxopt.deploy.plan import make_plan
+from idxopt.engines.embedded import EmbeddedEngine
+from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import Engine
 from idxopt.models.opening import Models
 from idxopt.program.canonical import canonical
@@ -22,6 +24,7 @@ from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
 from idxopt.search import Searcher
 from idxopt.sources.opening import open_source
+from tests.nodes.launcher import node
 
 WORKERS = 2
 """As in a cluster profile that says nothing."""
@@ -50,6 +53,17 @@ def apply(
     source = open_source(place, wanted, engine=engine)
     options = ApplyOptions(cache=cache, workers=workers, grace_s=0.0, models=models)
     return apply_plan(engine, plan, options, source=source, progress=progress)
+
+
+@contextmanager
+def engines(folder: Path, versions: Sequence[str]) -> Iterator[dict[str, Engine]]:
+    """The embedded engine, and a node of each version, by name."""
+    with ExitStack() as stack:
+        opened: dict[str, Engine] = {"embedded": EmbeddedEngine(folder / "engine")}
+        for version in versions:
+            url = stack.enter_context(node(version))
+            opened[version] = stack.enter_context(OpenSearchEngine.connect(url, timeout_s=120.0))
+        yield opened
 
 
 def remove(engine: Engine, name: str) -> None:

@@ -16,16 +16,13 @@ from pathlib import Path
 from benchmarks import anchor
 from benchmarks.agreement import DEPTH, Agreement, agreement
 from benchmarks.collections import NAMES, Collection, collection
-from benchmarks.deployment import deployed, program
+from benchmarks.deployment import deployed, engines, program
 from benchmarks.report import Bar, Figures, Report, Value, run, tell
-from idxopt.engines.embedded import EmbeddedEngine
-from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import Engine
 from idxopt.errors import EngineError
 from idxopt.evaluation.judgments import JudgedQueries, Run
 from idxopt.program.schema import Program
 from idxopt.search import Searcher, SearchQuery
-from tests.nodes.launcher import node
 
 NODES = ("2.19.1", "3.5.0")
 QUICK = ("cranfield", "covidqa_docs")
@@ -103,15 +100,12 @@ def measure(names: Sequence[str], versions: Sequence[str], most: int | None = No
     found: list[tuple[str, Agreement]] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="idxopt-parity-")))
-        engines: dict[str, Engine] = {"embedded": EmbeddedEngine(folder / "engine")}
-        for version in versions:
-            url = stack.enter_context(node(version))
-            engines[version] = stack.enter_context(OpenSearchEngine.connect(url, timeout_s=120.0))
+        opened = stack.enter_context(engines(folder, versions))
         for name in names:
             of = collection(name)
             judged = of.judged(most)
             ours: dict[str, Run] = {}
-            for label, engine in engines.items():
+            for label, engine in opened.items():
                 tell(f"{name} on {label}")
                 runs = answers(engine, of, judged, folder / "cache")
                 if label == "embedded":
@@ -123,7 +117,7 @@ def measure(names: Sequence[str], versions: Sequence[str], most: int | None = No
                     rows.append(_row(name, label, view, compared))
         report.tables.append(Figures("embedded engine against a node, best 100 documents", rows))
         if "scifact" in names:
-            anchor.measure(engines, folder, report)
+            anchor.measure(opened, folder, report)
     report.bars[:0] = bars(found)
     return report
 
