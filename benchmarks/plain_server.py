@@ -7,18 +7,15 @@ Started by benchmarks.sidecar, which calls `main` in a process. `--provider onnx
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from idxopt.models.opening import Models
-from idxopt.models.settings import ModelSettings
-from idxopt.program.schema import ModelSpec
-
-Encode = Callable[[Sequence[str]], Any]
+from benchmarks.sidecar_models import Encode, encoder
+from benchmarks.sidecar_servers import Hardware
 
 
 class Request(BaseModel):
@@ -26,20 +23,6 @@ class Request(BaseModel):
 
     model: str
     input: str | list[str]
-
-
-def encoder(provider: str, path: str, device: str, dtype: str) -> Encode:
-    """Texts to vectors."""
-    if provider == "onnx":
-        settings = ModelSettings(provider="onnx", path=path)
-        spec = {"m": ModelSpec(kind="embedder", id="m")}
-        embedder = Models(spec, {"m": settings}, cache=None, secret=str).embedder("m")
-        return lambda texts: embedder.embed(texts, "passage").vectors
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(path, device=device, model_kwargs={"torch_dtype": getattr(torch, dtype)})
-    return lambda texts: model.encode(list(texts), show_progress_bar=False)
 
 
 def application(encode: Encode) -> FastAPI:
@@ -64,10 +47,10 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="benchmarks.plain_server", description=__doc__)
     parser.add_argument("--provider", choices=["onnx", "sentence-transformers"], required=True)
-    parser.add_argument("--path", required=True)
+    parser.add_argument("--path", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
     given = parser.parse_args()
-    app = application(encoder(given.provider, given.path, given.device, given.dtype))
+    app = application(encoder(given.provider, given.path, Hardware(given.device, given.dtype)))
     uvicorn.run(app, host="127.0.0.1", port=given.port, access_log=False, log_level="warning")

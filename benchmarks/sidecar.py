@@ -19,15 +19,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.report import Bar, Figures, Report, Value, run, tell
 from benchmarks.sidecar_gpu import gpu_figures
 from benchmarks.sidecar_load import Load, Seen, drive, joined, pieces
+from benchmarks.sidecar_models import Encode, cross_scorer, encoder
 from benchmarks.sidecar_servers import (
     EMBEDDER,
     RERANKER,
@@ -39,12 +39,8 @@ from benchmarks.sidecar_servers import (
     plain,
     sidecar,
 )
-from idxopt.models.opening import Models
-from idxopt.models.settings import ModelSettings
-from idxopt.program.schema import ModelSpec
 from tests.models_support import minilm_folder
 
-Encode = Callable[[Sequence[str]], Any]
 DOCUMENTS = 16
 BULK = "list"
 TORCH = "sentence-transformers"
@@ -103,31 +99,6 @@ def cross_encoder(folder: Path) -> Path:
 
     CrossEncoder(str(minilm_folder()), num_labels=1, device="cpu").save_pretrained(str(folder / "cross-encoder"))
     return folder / "cross-encoder"
-
-
-def encoder(provider: str, path: Path, hardware: Hardware) -> Encode:
-    """The model in this process: our provider for ONNX, the library's own `encode` for torch."""
-    if provider == "onnx":
-        settings = {EMBEDDER: ModelSettings(provider="onnx", path=str(path))}
-        specs = {EMBEDDER: ModelSpec(kind="embedder", id=EMBEDDER)}
-        embedder = Models(specs, settings, cache=None, secret=str).embedder(EMBEDDER)
-        return lambda texts: embedder.embed(texts, "passage").vectors
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    options = {"torch_dtype": getattr(torch, hardware.dtype)}
-    model = SentenceTransformer(str(path), device=hardware.device, model_kwargs=options)
-    return lambda texts: model.encode(list(texts), show_progress_bar=False)
-
-
-def cross_scorer(path: Path, hardware: Hardware) -> Encode:
-    """The library's own `predict` on (query, text)."""
-    import torch
-    from sentence_transformers import CrossEncoder
-
-    options = {"torch_dtype": getattr(torch, hardware.dtype)}
-    model = CrossEncoder(str(path), device=hardware.device, model_kwargs=options)
-    return lambda texts: model.predict([(texts[0], text) for text in texts[1:]], show_progress_bar=False)
 
 
 Rounds = dict[tuple[str, str], list[Seen]]
