@@ -26,7 +26,8 @@ from idxopt.compiler.lowered import CompiledView, Target
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.row import Document
-from idxopt.operators.tables import build_tables
+from idxopt.operators.tables import Tables, build_tables
+from idxopt.program.schema import Program
 from idxopt.sources.opening import open_source
 from tests.nodes.launcher import node
 
@@ -56,9 +57,10 @@ def measure(names: Sequence[str], rounds: int) -> Report:
 
 def _measured(engine: OpenSearchEngine, client: OpenSearch, name: str, rounds: int, report: Report) -> dict[str, Value]:
     of = collection(name)
-    views = _views(of)
     wanted = _program(of, WAYS["both"])
     documents = list(open_source(of.place, wanted).documents())
+    tables = build_tables(wanted, documents)
+    views = _views(of, tables)
     for way, view in views.items():
         assert view.pipeline is not None
         engine.put_pipeline(_pipeline(way), view.pipeline)
@@ -88,18 +90,16 @@ def _measured(engine: OpenSearchEngine, client: OpenSearch, name: str, rounds: i
         "pipeline, kB": round(len(json.dumps(body).encode()) / 1_000),
         **{way: round(statistics.median(seen)) for way, seen in rates.items()},
         "both / none": round(ratio, 2),
-        "interpreter": round(_interpreted(of, documents)),
+        "interpreter": round(_interpreted(wanted, documents, tables)),
     }
 
 
-def _program(of: Collection, steps: Sequence[dict[str, Any]]) -> Any:
+def _program(of: Collection, steps: Sequence[dict[str, Any]]) -> Program:
     views = {"content": {"steps": list(steps), "lexical": {"fields": {"title": {}, "body": {}}}}}
     return program(NAME, views, source={"fields": {"title": "title", "body": "text"}, "markup": of.markup})
 
 
-def _views(of: Collection) -> dict[str, CompiledView]:
-    whole = _program(of, WAYS["both"])
-    tables = build_tables(whole, open_source(of.place, whole).documents())
+def _views(of: Collection, tables: Tables) -> dict[str, CompiledView]:
     target = Target("opensearch", bm25_factor=True, pipelines=True)
     return {way: lower(_program(of, steps), target, {}, tables).views["content"] for way, steps in WAYS.items()}
 
@@ -125,9 +125,8 @@ def _lacking(client: OpenSearch, documents: int) -> int:
     return int(incomplete + documents - stored)
 
 
-def _interpreted(of: Collection, documents: Sequence[Document]) -> float:
-    made = _program(of, WAYS["both"])
-    interpreter = Interpreter(made, "content", build_tables(made, documents))
+def _interpreted(wanted: Program, documents: Sequence[Document], tables: Tables) -> float:
+    interpreter = Interpreter(wanted, "content", tables)
     started = time.perf_counter()
     for one in documents:
         interpreter.stored(one)
