@@ -13,6 +13,7 @@ from idxopt.compiler.lowered import Leg
 from idxopt.compiler.queries import knn_body, leg_body
 from idxopt.engines.port import Hit, Reader, SearchRequest, SearchResponse
 from idxopt.errors import LegFailed
+from idxopt.operators.paths import value_at
 from idxopt.operators.row import text_of
 from idxopt.search.legs import Prepared
 from idxopt.search.models import QueryModels
@@ -147,18 +148,9 @@ def _matches(reader: Reader, leg: Leg, text: str, source: Mapping[str, Any]) -> 
     matches = {}
     for path, searched in leg.fields.items():
         analyse = analyzer(searched.analyzer)
-        held = Counter(analyse(text_of(_at(source, path))))
+        held = Counter(analyse(text_of(value_at(source, path))))
         terms = [term for term in dict.fromkeys(analyse(text)) if held[term]]
         if terms:
             frequencies = reader.document_frequencies(leg.index, path, text)
             matches[path] = tuple(TermMatch(term, held[term], frequencies.get(term, 0)) for term in terms)
     return matches
-
-
-def _at(source: Mapping[str, Any], path: str) -> Any:
-    value: Any = source
-    for part in path.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(part)
-    return value

@@ -10,6 +10,7 @@ from typing import Any
 from idxopt.compiler.fields import stored_path
 from idxopt.models.ports import Tokenizer
 from idxopt.operators.enrich.heading_tree import tree_sections
+from idxopt.operators.paths import value_at
 from idxopt.operators.row import text_of
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Markup, Program, Rerank
@@ -67,12 +68,7 @@ def places(program: Program, rerank: Rerank) -> Places:
 
 def text_at(source: Mapping[str, Any], path: str) -> str:
     """The text of a stored row at a path, empty where there is none."""
-    value: Any = source.get(path)
-    if value is None:
-        value = source
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-    return text_of(value)
+    return text_of(value_at(source, path))
 
 
 @lru_cache(maxsize=512)

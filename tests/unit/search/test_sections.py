@@ -81,6 +81,12 @@ def test_context_is_matched_by_headings_then_by_place() -> None:
     assert matching(named("A", "A"), 1, named("A")) is None
 
 
+def test_text_of_stored_rows_is_found_where_the_engines_find_it() -> None:
+    parts = {"parts": [{"text": "one"}, {"other": 1}, {"text": "two"}], "a.b": {"c": "inside a dotted key"}}
+    assert text_at(parts, "parts.text") == "one\ntwo"
+    assert text_at(parts, "a.b.c") == "inside a dotted key"
+
+
 def test_text_of_stored_rows() -> None:
     source = {"a.b": "dotted", "c": {"d": ["x", "y"]}, "n": None, "idxopt": {"e": 3}}
     assert [text_at(source, path) for path in ("a.b", "c.d", "n", "idxopt.e", "idxopt.f.g", "zz")] == [

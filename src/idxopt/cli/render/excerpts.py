@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from idxopt.cli.units import shortened
+from idxopt.operators.paths import value_at
 
 if TYPE_CHECKING:
     from idxopt.program.schema import Program
@@ -52,9 +53,7 @@ def _bodies(source: Mapping[str, Any], program: Program) -> Iterator[str]:
 
 
 def _text(source: Mapping[str, Any], path: str) -> str:
-    value: Any = source
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+    value = value_at(source, path)
     return value if isinstance(value, str) else ""
 
 
