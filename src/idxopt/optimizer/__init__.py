@@ -1,1 +1,1 @@
-"""Searches for the program that a corpus deserves: studies, evaluators, diagnosis, proposers, acceptance (AutoIndex)."""
+"""Searches for the program a corpus deserves: studies, evaluators, diagnosis, proposers, acceptance (AutoIndex)."""

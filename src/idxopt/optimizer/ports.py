@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from idxopt.evaluation.judgments import Query, Run
 from idxopt.evaluation.metrics import Metric
+from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.edits import Edit
 from idxopt.program.canonical import program_hash
 from idxopt.program.schema import Program
-
-if TYPE_CHECKING:
-    from idxopt.optimizer.diagnosis import Diagnosis
 
 Values = npt.NDArray[np.float64]
 NDCG, RECALL, JUDGED = Metric("nDCG", 10), Metric("Recall", 100), Metric("Judged", 10)

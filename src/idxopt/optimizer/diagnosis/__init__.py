@@ -1,0 +1,1 @@
+"""Why queries fail under a program, and what the corpus is like."""
