@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from idxopt.program.schema import Markup
+
 FailureKind = Literal[
     "vocabulary_gap",
     "diluted_by_length",
@@ -31,7 +33,14 @@ class FieldFacts:
 
 @dataclass(frozen=True, slots=True)
 class CorpusFacts:
-    """What the texts are like. Shares from 0 to 1, of sampled documents."""
+    """What the texts are like. Shares from 0 to 1, of sampled documents.
+
+    `headings`, `html`, `code_blocks`, `tables`, `lists`, `acronyms` (with their expansion): documents that have any;
+    `identifiers`: documents with three or more. `repeated_characters`: of the body, in lines that stand in at least
+    max(20, 1%) of the sampled documents (`discard repeated_lines` would see them). `title_in_body`: documents whose
+    body begins with their title. `title`, `body`: the fields that were read as such. `markup`: what the bodies look
+    like, whatever the source says.
+    """
 
     documents: int
     sampled: int
@@ -45,6 +54,9 @@ class CorpusFacts:
     acronyms: float
     repeated_characters: float
     title_in_body: float
+    title: str | None = None
+    body: str = ""
+    markup: Markup = "text"
 
 
 @dataclass(frozen=True, slots=True)
