@@ -45,7 +45,9 @@ class Judgments:
 
     @property
     def notes(self) -> list[str]:
-        return [] if self.split is None else [f"judgments of split {self.split}"]
+        split = [] if self.split is None else [f"judgments of split {self.split}"]
+        note = self.judged.synthetic_note
+        return split if note is None else [f"! {note}", *split]
 
 
 def find_operand(work: Session, text: str) -> Operand:
@@ -87,6 +89,7 @@ def load_judgments(
     """From two files, or a split of a folder. `texts`: False where only run files are evaluated: ids are enough."""
     from idxopt.evaluation.datasets import load_dataset_folder, load_judged, load_qrels, split_of
     from idxopt.evaluation.judgments import judged_without_texts
+    from idxopt.evaluation.synthetic.mark import mark_of_files
 
     if dataset is not None:
         if queries is not None or qrels is not None:
@@ -100,7 +103,7 @@ def load_judgments(
     if queries is None:
         if texts:
             raise UsageError("needs queries", place="--queries", remedy="give --queries and --qrels, or --dataset")
-        return Judgments(judged_without_texts(load_qrels(qrels)))
+        return Judgments(judged_without_texts(load_qrels(qrels), mark_of_files(qrels)))
     return Judgments(load_judged(queries, qrels))
 
 

@@ -36,6 +36,7 @@ class Evaluation:
     `empty`: judged queries that found nothing; they count 0 and are part of every mean.
     `unjudged`: queries without judgments, `unknown`: judged ids that are no query; neither is part of any mean.
     `without_relevant`: judged queries whose grades are all 0; they are part of every mean and cannot score.
+    `synthetic`: how judgments that nobody gave were made.
     """
 
     label: str
@@ -46,6 +47,7 @@ class Evaluation:
     unjudged: int
     unknown: int
     without_relevant: int
+    synthetic: str | None = None
 
     @property
     def n(self) -> int:
@@ -119,6 +121,7 @@ def evaluate_run(
         unjudged=len(judged.unjudged | (run.keys() - texts.keys())),
         unknown=len(judged.unknown),
         without_relevant=sum(max(graded.values()) <= 0 for graded in judged.qrels.values()),
+        synthetic=judged.synthetic,
     )
 
 
@@ -181,6 +184,7 @@ class Comparison:
     only_b: int
     same_judgments: bool
     metrics: tuple[MetricComparison, ...]
+    synthetic: str | None = None
 
     def metric(self, metric: Metric | str) -> MetricComparison:
         """One metric's comparison. Raises EvaluationError where it is not part of it."""
@@ -209,6 +213,7 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         only_b=len(b.texts.keys() - a.texts.keys()),
         same_judgments=a.judgments == b.judgments,
         metrics=tuple(_compare_metric(metric, a, b, shared) for metric in metrics),
+        synthetic=a.synthetic or b.synthetic,
     )
 
 

@@ -1,7 +1,7 @@
 """Judged queries from a folder, or from two files.
 
 A folder is a BEIR data set (`queries.jsonl`, `qrels/test.tsv`) or anything that holds one file of queries and one of
-judgments under the usual names.
+judgments under the usual names. Judgments beside a `synthetic.json` are marked as such, however they are named.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from idxopt.evaluation.judgments import JudgedQueries, Qrels, Query, pair_with_j
 from idxopt.evaluation.lines import existing_file
 from idxopt.evaluation.qrels import load_qrels
 from idxopt.evaluation.queries import load_queries
+from idxopt.evaluation.synthetic.mark import mark_of_files
 
 __all__ = [
     "JudgedQueries",
@@ -35,7 +36,7 @@ _QRELS_SUFFIXES = (".tsv", ".csv", ".txt", ".qrels")
 def load_judged(queries: Path, qrels: Path) -> JudgedQueries:
     """Pair a file of queries with a file of judgments (one table may be both). Raises SourceError, EvaluationError."""
     try:
-        return pair_with_judgments(load_queries(queries), load_qrels(qrels))
+        return pair_with_judgments(load_queries(queries), load_qrels(qrels), mark_of_files(queries, qrels))
     except EvaluationError as error:
         raise EvaluationError(error.message, remedy=error.remedy, place=f"{queries}, {qrels}") from error
 

@@ -33,15 +33,23 @@ class JudgedQueries:
 
     `unjudged` holds the ids of queries without any judgment, `unknown` the query ids that the judgments name but
     the queries do not hold. Neither takes part in a figure; both are counted wherever one is printed.
+    `synthetic`: how judgments that nobody gave were made (`known-item from headings`), None for real ones; said
+    wherever a figure is printed.
     """
 
     queries: tuple[Query, ...]
     qrels: Qrels
     unjudged: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
+    synthetic: str | None = None
+
+    @property
+    def synthetic_note(self) -> str | None:
+        """The sentence that every report of figures over synthetic judgments must show."""
+        return None if self.synthetic is None else f"synthetic judgments ({self.synthetic})"
 
 
-def pair_with_judgments(queries: Sequence[Query], qrels: Qrels) -> JudgedQueries:
+def pair_with_judgments(queries: Sequence[Query], qrels: Qrels, synthetic: str | None = None) -> JudgedQueries:
     """Keep the queries that are judged, in their order. Raises EvaluationError where no query is."""
     judged = tuple(query for query in queries if qrels.get(query.id))
     known = {query.id for query in queries}
@@ -58,9 +66,10 @@ def pair_with_judgments(queries: Sequence[Query], qrels: Qrels) -> JudgedQueries
         qrels={query.id: qrels[query.id] for query in judged},
         unjudged=frozenset(known - {query.id for query in judged}),
         unknown=frozenset(qrels.keys() - known),
+        synthetic=synthetic,
     )
 
 
-def judged_without_texts(qrels: Qrels) -> JudgedQueries:
+def judged_without_texts(qrels: Qrels, synthetic: str | None = None) -> JudgedQueries:
     """All judged queries, their id standing in for the text: enough to evaluate a run file."""
-    return pair_with_judgments([Query(id=query_id, text=query_id) for query_id in qrels], qrels)
+    return pair_with_judgments([Query(id=query_id, text=query_id) for query_id in qrels], qrels, synthetic)

@@ -123,6 +123,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
         "found_nothing": list(evaluation.empty),
         "without_relevant": evaluation.without_relevant,
         "unjudged": evaluation.unjudged,
+        "synthetic": evaluation.synthetic,
         "judged_but_unknown": evaluation.unknown,
         "metrics": {
             str(metric): {**_interval_json(result.interval), "per_query": dict(result.per_query)}
@@ -140,6 +141,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "only_a": comparison.only_a,
         "only_b": comparison.only_b,
         "same_judgments": comparison.same_judgments,
+        "synthetic": comparison.synthetic,
         "metrics": {str(compared.metric): _compared_json(compared) for compared in comparison.metrics},
     }
 

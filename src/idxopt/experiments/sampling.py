@@ -127,7 +127,7 @@ def draw(
         place=place,
         source=source,
         documents=tuple(by_id[id_] for id_ in sorted(kept)),
-        judged=JudgedQueries(tuple(queries), qrels),
+        judged=JudgedQueries(tuple(queries), qrels, synthetic=judged.synthetic),
         of_documents=len(by_id),
         of_queries=len(judged.queries),
         absent=len(wanted - by_id.keys()),
