@@ -22,7 +22,7 @@ from idxopt.compiler.pipeline_tables import pipeline_tables, table_name
 from idxopt.compiler.placement import ViewPlacement
 from idxopt.operators.enrich.prime_terms import decay_rate, stop_words_of
 from idxopt.operators.tables import Tables
-from idxopt.program.effects import normalized_fields
+from idxopt.program.effects import normalized_fields, reorganized_fields
 from idxopt.program.schema import Program
 from idxopt.program.steps import Discard, HeadingTree, Lead, Normalize, PrimeTerms, Reorganize, Step
 
@@ -46,6 +46,7 @@ _CALLS = {
     "lowercase": _Call("fields.put(into, lowercase(text));", ("letters",)),
     "whitespace": _Call("fields.put(into, whitespace(text));", ("spaces",)),
     "split_identifiers": _Call("fields.put(into, splitIdentifiers(text, step.keep));", ("identifiers",)),
+    "join": _Call("join(text, into, fields);", ("join",)),
     "phrases": _Call("fields.put(into, withoutPhrases(text, step.phrases));", ("phrases",)),
     "lead": _Call(
         "fields.put(into, step.words > 0 ? firstWords(text, step.words) : firstSentences(text, step.sentences));",
@@ -136,7 +137,7 @@ def script_steps(step: Step) -> list[dict[str, Any]]:
             extra = {"keep": step.keep_original} if step.scheme == "split_identifiers" else {}
             return [{"kind": step.scheme, "field": name, **extra} for name in normalized_fields(step)]
         case Reorganize():
-            return [{"kind": step.to, "field": step.field, "into": step.into}]
+            return [{"kind": step.to, "field": name, "into": step.into} for name in reorganized_fields(step)]
         case Discard() if step.span.fields is not None:
             return [{"kind": "drop", "field": name} for name in sorted(set(step.span.fields))]
         case Discard():

@@ -125,6 +125,9 @@ def _reorganizes() -> tuple[Form, ...]:
         Form("reorganize merge_short", "client", "light", "rows", "fewer rows", ("field", "min_size")),
         Form("reorganize promote", "both", "none", "a field", "a copy of it in `into`", into),
         Form("reorganize rename", "both", "none", "a field", "the field as `into`", into),
+        Form(
+            "reorganize join", "both", "light", "a list of fields", "their texts in `into`, a line feed between", into
+        ),
     )
 
 

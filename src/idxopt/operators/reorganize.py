@@ -9,12 +9,14 @@
 - `merge_short`: each row with fewer than `min_size` words in `field` is joined to the row after it, the last one to the
   row before; the other fields, and the path, are those of the first of them.
 - `promote` copies, `rename` moves a field to `into`, as it is.
+- `join` writes the texts of its fields to `into`, in their order, a line feed between two; absent and empty ones are
+  left out, and with no text at all there is no `into`. The fields stay as they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from idxopt.operators.markup import parsed_markup
 from idxopt.operators.outline import section_end, without_spans
@@ -22,6 +24,7 @@ from idxopt.operators.row import Row
 from idxopt.operators.slice import section_pieces
 from idxopt.operators.splitting import Piece, splitting
 from idxopt.operators.transform import Context, Transform, text_in, with_field, without_field
+from idxopt.program.effects import reorganized_fields
 from idxopt.program.schema import Markup
 from idxopt.program.steps import Reorganize
 from idxopt.text.analysis import standard_tokens
@@ -36,7 +39,8 @@ _ANSWER = re.compile(r"^[ \t]*(?:\*\*|__)?(?:A|Answer)[ \t]*[0-9]*[ \t]*[:.)]", 
 
 def compile_reorganize(step: Reorganize, context: Context) -> Transform:
     """The step as a function over rows."""
-    name, into = step.field, step.into or step.field
+    names = reorganized_fields(step)
+    name, into = names[0], step.into or names[0]
     match step.to:
         case "sections":
             return splitting(name, section_pieces(step.level, 0, context.markup, path=True))
@@ -48,6 +52,8 @@ def compile_reorganize(step: Reorganize, context: Context) -> Transform:
             return lambda rows: [_copied(row, name, into) for row in rows]
         case "rename":
             return lambda rows: [without_field(_copied(row, name, into), name) for row in rows]
+        case "join":
+            return lambda rows: [_texts_joined(row, names, into) for row in rows]
         case _:
             return splitting(name, _rows_of(_FINDERS[step.to], context.markup))
 
@@ -55,6 +61,11 @@ def compile_reorganize(step: Reorganize, context: Context) -> Transform:
 def _copied(row: Row, name: str, into: str) -> Row:
     value = row.fields.get(name)
     return row if value is None else with_field(row, into, value)
+
+
+def _texts_joined(row: Row, names: Sequence[str], into: str) -> Row:
+    texts = [text for text in (text_in(row, name) for name in names) if text]
+    return with_field(row, into, "\n".join(texts)) if texts else row
 
 
 def _code_apart(row: Row, name: str, into: str, markup: Markup) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from idxopt.program.effects import reorganized_fields
 from idxopt.program.schema import Program, View
 from idxopt.program.steps import Generated, Reorganize, Step
 
@@ -48,5 +49,5 @@ def _restructured(view: View) -> frozenset[str]:
 
 def _derived(step: Step) -> Iterator[tuple[str, str]]:
     """Only copies count: terms and headings of restructured text are metadata, not the text itself."""
-    if isinstance(step, Reorganize) and step.to in ("promote", "rename") and step.into is not None:
-        yield step.field, step.into
+    if isinstance(step, Reorganize) and step.to in ("promote", "rename", "join") and step.into is not None:
+        yield from ((name, step.into) for name in reorganized_fields(step))

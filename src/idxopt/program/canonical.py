@@ -34,9 +34,12 @@ def program_hash(program: Program) -> str:
 
 
 def _normalise(step: dict[str, Any]) -> None:
-    """One spelling for what can be written in two: a list of one, tables, sets of names, the default field."""
+    """One spelling for what can be written in two: a list of one, tables, sets of names, the default field.
+
+    The fields of a `join` keep their order, which is that of the texts.
+    """
     field = step.get("field")
-    if isinstance(field, list):
+    if isinstance(field, list) and step.get("to") != "join":
         names = sorted(set(field))
         step["field"] = names if len(names) > 1 else names[0]
         if step["field"] == "body":

@@ -106,12 +106,17 @@ def normalized_fields(step: Normalize) -> tuple[str, ...]:
     return (step.field,) if isinstance(step.field, str) else tuple(sorted(set(step.field)))
 
 
+def reorganized_fields(step: Reorganize) -> tuple[str, ...]:
+    """The fields that a `reorganize` step reads, in their order: one, or those of a `join`."""
+    return (step.field,) if isinstance(step.field, str) else tuple(step.field)
+
+
 def _reorganize_effect(step: Reorganize) -> StepEffect:
-    own = frozenset({step.field})
+    own = frozenset(reorganized_fields(step))
     into = frozenset({step.into} if step.into else ())
     if step.to == "rename":
         return StepEffect(own, into, removes=own)
-    if step.to == "promote":
+    if step.to in ("promote", "join"):
         return StepEffect(own, into)
     path = frozenset({"path"} if step.to == "sections" else ())
     return StepEffect(own, own | into | path, many_rows=step.to in ROW_FORMS)

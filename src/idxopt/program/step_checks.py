@@ -52,7 +52,7 @@ def step_problems(step: Step, at: Location, before: ViewFields, view: View, prog
 
 
 def _reading(step: Step, at: Location) -> Iterator[tuple[str, Location]]:
-    if isinstance(step, Normalize) and not isinstance(step.field, str):
+    if isinstance(step, Normalize | Reorganize) and not isinstance(step.field, str):
         yield from ((name, (*at, "field", number)) for number, name in enumerate(step.field))
     elif isinstance(step, Discard) and step.span.fields is not None:
         yield from ((name, (*at, "span", "fields", number)) for number, name in enumerate(step.span.fields))
@@ -171,6 +171,7 @@ def _reorganize(step: Reorganize, at: Location, before: ViewFields) -> Iterator[
     if (step.into is None) != (step.to in _NO_INTO):
         message = f"is missing (to {step.to})" if step.into is None else f"has no meaning with {step.to}"
         yield Problem((*at, "into"), message, "name the new field" if step.into is None else "remove it")
+    yield from _joined_fields(step, at)
     if (step.min_size is not None) != (step.to == "merge_short"):
         message = "is missing (to merge_short)" if step.min_size is None else f"has no meaning with {step.to}"
         yield Problem((*at, "min_size"), message, "say how many words" if step.min_size is None else "remove it")
@@ -178,6 +179,16 @@ def _reorganize(step: Reorganize, at: Location, before: ViewFields) -> Iterator[
         yield Problem((*at, "level"), f"has no meaning with {step.to}", "remove it")
     if step.to == "merge_short" and not before.many_rows:
         yield Problem((*at, "to"), "merge_short joins rows, and there is one row here", "slice before it")
+
+
+def _joined_fields(step: Reorganize, at: Location) -> Iterator[Problem]:
+    several = not isinstance(step.field, str)
+    if step.to != "join":
+        if several:
+            yield Problem((*at, "field"), f"{step.to} works on one field, and this is a list", "name one field")
+    elif not several or len(step.field) < 2 or len(set(step.field)) < len(step.field):
+        remedy = 'list them in the order of their texts, as in ["title", "body"]'
+        yield Problem((*at, "field"), "join needs two or more different fields", remedy)
 
 
 def _reweight(step: Reweight, at: Location, view: View) -> Iterator[Problem]:

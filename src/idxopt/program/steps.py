@@ -189,7 +189,7 @@ class Reorganize(Model):
 
     `sections`: headings to rows. `table_rows`, `list_items`, `qa_pairs`, `attributes`: to rows. `code_blocks`: moved to
     the field `into`. `merge_short`: neighbouring rows below `min_size` words are joined. `promote`/`rename`: `field` to
-    `into` (promote keeps the original).
+    `into` (promote keeps the original). `join`: the texts of a list of fields, in its order, to `into`.
     """
 
     op: Literal["reorganize"]
@@ -203,8 +203,9 @@ class Reorganize(Model):
         "merge_short",
         "promote",
         "rename",
+        "join",
     ]
-    field: FieldName = "body"
+    field: FieldName | list[FieldName] = "body"
     into: FieldName | None = None
     level: Annotated[int, Field(ge=1, le=6)] = 2
     min_size: Annotated[int, Field(ge=1, le=100_000)] | None = None

@@ -149,6 +149,7 @@ def test_every_kind_of_step_that_the_pipeline_sends_is_known_to_the_script() -> 
         {"op": "normalize", "scheme": "split_identifiers"},
         LEAD,
         {"op": "reorganize", "to": "promote", "field": "title", "into": "copy"},
+        {"op": "reorganize", "to": "join", "field": ["title", "body"], "into": "all"},
         {"op": "reorganize", "to": "rename", "field": "title", "into": "name"},
         {"op": "discard", "span": {"phrases": ["x"]}},
         {"op": "discard", "span": {"fields": ["copy"]}},

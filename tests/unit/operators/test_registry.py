@@ -26,6 +26,7 @@ MORE: dict[str, dict[str, Any]] = {
     "reorganize code_blocks": {"into": "x"},
     "reorganize promote": {"into": "x"},
     "reorganize rename": {"into": "x"},
+    "reorganize join": {"field": ["title", "body"], "into": "x"},
     "reorganize merge_short": {"min_size": 3},
     "reweight": {"field": "title", "alpha": 2.0},
 }
@@ -82,6 +83,7 @@ def test_the_steps_that_run_in_both_places_are_those_that_were_agreed():
         "normalize split_identifiers",
         "reorganize rename",
         "reorganize promote",
+        "reorganize join",
         "discard fields",
         "discard phrases",
         "enrich lead",

@@ -1,6 +1,11 @@
 """Every form of `reorganize` by hand."""
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from idxopt.operators.interpreter import Interpreter
+from idxopt.operators.row import Document, text_of
 from idxopt.operators.tables import EMPTY_TABLES
 from tests.unit.operators.corpus import document, rows, texts
 from tests.unit.program.programs import program
@@ -104,3 +109,38 @@ def test_promote_copies_and_rename_moves():
     rename = program([{"op": "reorganize", "to": "rename", "field": "title", "into": "name"}], name={})
     (row,) = Interpreter(rename, "parts", EMPTY_TABLES).rows(document("Text"))
     assert dict(row.fields) == {"name": "Title", "body": "Text"}
+
+
+JOIN = {"op": "reorganize", "to": "join", "field": ["body", "title"], "into": "all"}
+VALUES = st.one_of(st.none(), st.text(max_size=5), st.lists(st.one_of(st.none(), st.text(max_size=5)), max_size=3))
+
+
+def joined(fields, *, title, body):
+    source = {key: value for key, value in (("title", title), ("text", body)) if value is not ...}
+    step = {**JOIN, "field": fields}
+    (row,) = Interpreter(program([step], all={}), "parts", EMPTY_TABLES).rows(Document("d", source))
+    return row
+
+
+def test_join_keeps_the_order_that_was_given_and_the_fields():
+    row = joined(["body", "title"], title="Title", body="Text")
+    assert dict(row.fields) == {"title": "Title", "body": "Text", "all": "Text\nTitle"}
+    assert row.changed == {"all"}
+    assert joined(["title", "body"], title="Title", body="Text").fields["all"] == "Title\nText"
+
+
+@pytest.mark.parametrize("nothing", [..., None, "", [], [None], {"a": "b"}])
+def test_join_leaves_out_what_is_absent_or_empty(nothing):
+    assert joined(["title", "body"], title=nothing, body="Text").fields["all"] == "Text"
+    assert joined(["title", "body"], title="Title", body=nothing).fields["all"] == "Title"
+    assert "all" not in joined(["title", "body"], title=nothing, body=nothing).fields
+
+
+def test_join_reads_a_list_as_its_items_and_keeps_white_space():
+    assert joined(["title", "body"], title=["a", None, 5], body=" ").fields["all"] == "a\n5\n "
+
+
+@given(VALUES, VALUES)
+def test_join_is_the_texts_that_are_not_empty(title, body):
+    expected = "\n".join(filter(None, (text_of(title), text_of(body))))
+    assert joined(["title", "body"], title=title, body=body).fields.get("all", "") == expected

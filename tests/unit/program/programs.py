@@ -54,9 +54,13 @@ def _discard() -> st.SearchStrategy[dict[str, Any]]:
     return st.builds(lambda span: {"op": "discard", "span": span}, st.sampled_from(spans))
 
 
-def _reorganize() -> st.SearchStrategy[dict[str, Any]]:
+def _reorganize(number: int) -> st.SearchStrategy[dict[str, Any]]:
     rows = ["sections", "table_rows", "list_items", "qa_pairs", "attributes"]
-    return st.builds(lambda to: {"op": "reorganize", "to": to}, st.sampled_from(rows))
+    join = {"op": "reorganize", "to": "join", "into": f"joined{number}"}
+    return st.one_of(
+        st.builds(lambda to: {"op": "reorganize", "to": to}, st.sampled_from(rows)),
+        st.builds(lambda fields: {**join, "field": fields}, st.permutations(["title", "body"])),
+    )
 
 
 def _slice() -> st.SearchStrategy[dict[str, Any]]:
@@ -95,6 +99,6 @@ def _enrich(number: int) -> st.SearchStrategy[dict[str, Any]]:
 def step_lists(draw: st.DrawFn, size: int = 4) -> list[dict[str, Any]]:
     """Up to `size` valid steps over the fields `title` and `body`, in any order."""
     return [
-        draw(st.one_of(_normalize(), _discard(), _reorganize(), _slice(), _enrich(number)))
+        draw(st.one_of(_normalize(), _discard(), _reorganize(number), _slice(), _enrich(number)))
         for number in range(draw(st.integers(0, size)))
     ]

@@ -75,6 +75,14 @@ def test_two_spellings_of_one_step_collide(one, other):
     assert canonical(program([one])) == canonical(program([other]))
 
 
+def test_the_order_of_joined_fields_is_part_of_a_program():
+    def join(*fields: str) -> Program:
+        return program([{"op": "reorganize", "to": "join", "field": list(fields), "into": "all"}])
+
+    assert canonical(join("title", "body"))["views"]["parts"]["steps"][0]["field"] == ["title", "body"]
+    assert program_hash(join("title", "body")) != program_hash(join("body", "title"))
+
+
 def test_a_weight_of_one_is_no_weight():
     with_weight = {**FULL, "fusion": {"weights": {"content.lexical": 1.0}, "k": 60}}
     without = {key: value for key, value in FULL.items() if key != "fusion"}

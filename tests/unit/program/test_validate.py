@@ -253,6 +253,37 @@ CROSS = [
         "no meaning",
         "remove",
     ),
+    (
+        [*STEPS, 5],
+        {"op": "reorganize", "to": "promote", "field": ["title"], "into": "x"},
+        "views.content.steps[5].field",
+        "promote works on one field",
+        "one field",
+    ),
+    *(
+        (
+            [*STEPS, 5],
+            {"op": "reorganize", "to": "join", "field": field, "into": "x"},
+            "views.content.steps[5].field",
+            "two or more different fields",
+            '["title", "body"]',
+        )
+        for field in ("title", [], ["title"], ["body", "title", "body"])
+    ),
+    (
+        [*STEPS, 5],
+        {"op": "reorganize", "to": "join", "field": ["title", "bodi"], "into": "x"},
+        "views.content.steps[5].field[1]",
+        'no field "bodi"',
+        "body",
+    ),
+    (
+        [*STEPS, 5],
+        {"op": "reorganize", "to": "join", "field": ["title", "body"]},
+        "views.content.steps[5].into",
+        "is missing",
+        "new field",
+    ),
     ([*PARTS, 0, "window"], ..., "views.parts.steps[0].window", "is missing", "how many"),
     ([*PARTS, 0, "overlap"], 256, "views.parts.steps[0].overlap", "not below window 256", "smaller"),
     ([*PARTS, 0, "min_size"], 300, "views.parts.steps[0].min_size", "above window 256", "smaller"),
