@@ -1,0 +1,117 @@
+"""Texts as counts of the terms that queries ask for.
+
+No analyzer here makes a token across white space, so the terms of a text are those of its chunks between white space,
+one after the other. Each distinct chunk is analysed once in the life of a study; a text is then a row of chunk numbers,
+and its counts are looked up in arrays. Only lengths, and the terms of the queries, are kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from idxopt.text.analysis import analyzer
+
+Ints = npt.NDArray[np.int64]
+_LONG = 200
+"""Characters from which the chunk numbers of a text are kept: longer texts come again in other candidates."""
+_KEPT_CHUNKS = 30_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Occurrences: `counts[i]` times the query term `columns[i]` in `rows[i]` (a triple may come in parts)."""
+
+    rows: Ints
+    columns: Ints
+    counts: Ints
+
+
+class _Numbers(dict[str, int]):
+    """Chunks numbered in the order of their first use; new ones are collected for analysis."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new: list[str] = []
+
+    def __missing__(self, chunk: str) -> int:
+        number = self[chunk] = len(self)
+        self.new.append(chunk)
+        return number
+
+
+class Chunks:
+    """The chunks of one analyzer. `columns`: query terms and their numbers."""
+
+    def __init__(self, name: str, columns: Mapping[str, int]) -> None:
+        self._analyze = analyzer(name)
+        self._whole = name == "keyword"  # its one token may hold white space
+        self._columns = columns
+        self._numbers = _Numbers()
+        self._lengths, self._sizes = array("q"), array("q")
+        self._terms, self._counts = array("q"), array("q")
+        self._kept: dict[str, Ints] = {}
+        self._kept_chunks = 0
+
+    def count(self, texts: Sequence[tuple[str, ...]]) -> tuple[Ints, Counts]:
+        """Lengths in tokens of texts (each one or several values, counted together), and their query terms."""
+        parts = [[self._numbered(value) for value in values] for values in texts]
+        sizes = np.array([sum(len(part) for part in each) for each in parts], dtype=np.int64)
+        flat = [part for each in parts for part in each]
+        chunks = np.concatenate(flat) if flat else np.zeros(0, dtype=np.int64)
+        rows = np.repeat(np.arange(len(texts)), sizes)
+        lengths, each, starts, terms, counts = self._tables()
+        tokens = np.bincount(rows, weights=lengths[chunks], minlength=len(texts)).astype(np.int64)
+        having = np.flatnonzero(each[chunks])
+        held = chunks[having]
+        times = each[held]
+        places = np.repeat(starts[held], times) + _within(times)
+        return tokens, Counts(np.repeat(rows[having], times), terms[places], counts[places])
+
+    def _numbered(self, text: str) -> Ints:
+        if len(text) < _LONG:
+            return self._number(text)
+        found = self._kept.get(text)
+        if found is None:
+            found = self._number(text)
+            if self._kept_chunks > _KEPT_CHUNKS:
+                self._kept.clear()
+                self._kept_chunks = 0
+            self._kept[text] = found
+            self._kept_chunks += len(found)
+        return found
+
+    def _number(self, text: str) -> Ints:
+        chunks = [text] if self._whole else text.split()
+        numbers = np.fromiter(map(self._numbers.__getitem__, chunks), dtype=np.int64, count=len(chunks))
+        if self._numbers.new:
+            self._learn()
+        return numbers
+
+    def _learn(self) -> None:
+        for chunk in self._numbers.new:
+            tokens = self._analyze(chunk)
+            found = Counter(self._columns[token] for token in tokens if token in self._columns)
+            self._lengths.append(len(tokens))
+            self._sizes.append(len(found))
+            self._terms.extend(found.keys())
+            self._counts.extend(found.values())
+        self._numbers.new.clear()
+
+    def _tables(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        lengths, sizes = np.array(self._lengths, dtype=np.int64), np.array(self._sizes, dtype=np.int64)
+        starts = np.zeros(len(sizes), dtype=np.int64)
+        np.cumsum(sizes[:-1], out=starts[1:])
+        return lengths, sizes, starts, np.array(self._terms, dtype=np.int64), np.array(self._counts, dtype=np.int64)
+
+
+def _within(sizes: Ints) -> Ints:
+    """0..n-1 for each size n, one after the other."""
+    total = int(sizes.sum())
+    ends = np.cumsum(sizes)
+    return np.arange(total) - np.repeat(ends - sizes, sizes)

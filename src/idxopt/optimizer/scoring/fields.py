@@ -1,0 +1,102 @@
+"""BM25 of one field in all rows, for the terms that queries ask for: postings without scores, scores when asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from idxopt.engines.embedded import bm25
+from idxopt.engines.embedded.bm25 import FieldStatistics
+from idxopt.optimizer.scoring.chunks import Chunks, Ints
+
+Matrix = sparse.csr_array
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Postings of the query terms in one field: `postings` has a line a term, a column a row of the view, and holds
+    frequencies. `codes`: the byte that Lucene keeps of each row's length. `characters` of all its texts.
+    """
+
+    statistics: FieldStatistics
+    postings: Matrix
+    codes: npt.NDArray[np.uint8]
+    tokens: int
+    characters: int
+
+
+class QueryTerms:
+    """The terms of all queries under one analyzer: what is counted in texts, and each query as (term, times) pairs.
+
+    A query's terms stand in the order of their first use, as an engine adds them up.
+    """
+
+    def __init__(self, name: str, texts: Sequence[str]) -> None:
+        from idxopt.text.analysis import analyzer
+
+        analyze = analyzer(name)
+        counts = [Counter(analyze(text)) for text in texts]
+        self.columns = {term: number for number, term in enumerate(dict.fromkeys(t for c in counts for t in c))}
+        pairs: dict[tuple[int, int], int] = {}
+        indices: list[int] = []
+        starts = [0]
+        for count in counts:
+            for term, times in count.items():
+                pair = (self.columns[term], times)
+                indices.append(pairs.setdefault(pair, len(pairs)))
+            starts.append(len(indices))
+        self.terms = np.array([term for term, _ in pairs], dtype=np.int64)
+        self.times = np.array([times for _, times in pairs], dtype=np.int64)
+        self.lines = Matrix(
+            (np.ones(len(indices)), np.array(indices, dtype=np.int64), np.array(starts, dtype=np.int64)),
+            shape=(len(texts), len(pairs)),
+        )
+        self.chunks = Chunks(name, self.columns)
+
+    def field(self, values: Sequence[tuple[str, ...]]) -> Field:
+        """Counts the query terms in the values of a column."""
+        tokens, found = self.chunks.count(values)
+        postings = sparse.coo_array(
+            (found.counts.astype(np.float32), (found.columns, found.rows)), shape=(len(self.columns), len(values))
+        ).tocsr()
+        codes = np.array([bm25.length_code(length) for length in range(int(tokens.max(initial=0)) + 1)], dtype=np.uint8)
+        return Field(
+            FieldStatistics(int(np.count_nonzero(tokens)), int(tokens.sum())),
+            postings,
+            codes[tokens],
+            int(tokens.sum()),
+            sum(len(value) for each in values for value in each),
+        )
+
+    def active(self, field: Field) -> npt.NDArray[np.bool_]:
+        """Which queries have a term in the field at all: for all others it adds nothing to any row."""
+        having = (np.diff(field.postings.indptr) > 0)[self.terms]
+        found: npt.NDArray[np.bool_] = (self.lines @ having.astype(np.float64)) > 0
+        return found
+
+    def scores(self, field: Field, weight: float, k1: float, b: float, queries: Ints) -> Matrix:
+        """BM25 of some queries (lines) in all rows (columns): terms summed in double precision, rounded to single."""
+        postings = field.postings
+        frequencies = np.diff(postings.indptr)[self.terms]
+        if not field.statistics.documents:
+            return Matrix((len(queries), postings.shape[1]), dtype=np.float64)
+        taken = postings[self.terms]
+        weights = np.array(
+            [
+                bm25.term_weight(field.statistics, int(documents), weight * times) if documents else 0
+                for documents, times in zip(frequencies.tolist(), self.times.tolist(), strict=True)
+            ],
+            dtype=np.float32,
+        )
+        inverse = bm25.inverse_norms(field.statistics, k1, b)
+        by_entry = np.repeat(weights, np.diff(taken.indptr))
+        data = by_entry - by_entry / (np.float32(1) + taken.data * inverse[field.codes[taken.indices]])
+        impacts = Matrix((data.astype(np.float64), taken.indices, taken.indptr), shape=taken.shape)
+        total = self.lines[queries] @ impacts
+        total.data = total.data.astype(np.float32).astype(np.float64)
+        return total
