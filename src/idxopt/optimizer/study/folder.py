@@ -1,0 +1,135 @@
+"""The folder of a study: names of its files, who works in it, and files that are replaced whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from idxopt.errors import BuildError, LockedError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFolder:
+    """Where the files of one study are."""
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        """Trials, answers of language models, events."""
+        return self.path / "study.sqlite"
+
+    @property
+    def scores(self) -> Path:
+        """Scores by query, unless another file was named."""
+        return self.path / "scores.sqlite"
+
+    @property
+    def ledger(self) -> Path:
+        return self.path / "ledger.sqlite"
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "manifest.json"
+
+    @property
+    def record(self) -> Path:
+        """Everything that the report shows, as JSON."""
+        return self.path / "record.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def program(self) -> Path:
+        """The winner."""
+        return self.path / "program.json"
+
+    @property
+    def rejects(self) -> Path:
+        return self.path / "rejects.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "study.lock"
+
+    @property
+    def exists(self) -> bool:
+        """True for a folder in which a study was begun."""
+        return self.manifest.exists()
+
+    def create(self) -> None:
+        """Makes the folder. Raises UsageError for one that holds other things, BuildError where it cannot be made."""
+        ours = {self.lock.name, self.database.name, self.scores.name, self.ledger.name, self.rejects.name}
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            foreign = sorted(
+                entry.name
+                for entry in self.path.iterdir()
+                if not self.exists and not any(entry.name.startswith(name) for name in ours)
+            )
+        except OSError as error:
+            raise BuildError(
+                f"cannot be used as the folder of a study ({error.strerror or error})",
+                place=str(self.path),
+                remedy="check the path and its rights",
+            ) from error
+        if foreign:
+            raise UsageError(
+                f"holds other files ({', '.join(foreign[:3])}) and no study",
+                place=str(self.path),
+                remedy="name a new or empty folder, or that of a study",
+            )
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Alone in the folder; freed when the process dies. Raises LockedError while another process works here."""
+        lock = FileLock(self.lock, timeout=0, is_singleton=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise LockedError(
+                "another process works on this study",
+                place=str(self.path),
+                remedy="wait for it to end or stop it, then run the command again: it goes on where it stopped; "
+                "`idxopt study show` may be used meanwhile",
+            ) from error
+        except OSError as error:
+            raise BuildError(
+                f"cannot be locked ({error.strerror or error})",
+                place=str(self.path),
+                remedy="check the rights of the folder and the space on its disk",
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all: on disk when it returns. Raises BuildError."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BuildError(
+            f"cannot be written ({error.strerror or error})",
+            place=str(path),
+            remedy="check the rights of the folder and the space on its disk",
+        ) from error

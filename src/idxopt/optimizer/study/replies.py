@@ -1,0 +1,77 @@
+"""A generator that remembers: what a model said is kept before it is paid for, and never asked for again."""
+
+from __future__ import annotations
+
+from idxopt.hashing import digest
+from idxopt.ledger.ledger import Ledger
+from idxopt.models.answers import Unusable, answered
+from idxopt.models.metered import Attempting, Request
+from idxopt.models.ports import Generation, Generator, ModelIdentity, Prompt
+from idxopt.optimizer.study.store import StoredAnswer, StudyStore
+
+
+class RecordedGenerator:
+    """A generator under the ledger of a study, with its answers in the study's database.
+
+    Killed between an answer and its payment, the answer is there and the reservation stays: it counts as spent, and
+    nothing is asked twice.
+    """
+
+    def __init__(self, generator: Generator, store: StudyStore, ledger: Ledger) -> None:
+        self._generator = generator
+        self._store = store
+        self._ledger = ledger
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self._generator.identity
+
+    @property
+    def price(self) -> tuple[float, float]:
+        return self._generator.price
+
+    def count_tokens(self, text: str) -> int:
+        return self._generator.count_tokens(text)
+
+    def generate(self, prompt: Prompt) -> Generation:
+        """As the generator answers, or answered in an earlier run. Raises ModelError, and BudgetReached before anything
+        is sent.
+        """
+        if isinstance(self._generator, Attempting):
+            return answered(self._attempt, prompt, place=f'models."{self.identity.id}"')
+        return self._attempt(prompt)
+
+    def _attempt(self, prompt: Prompt) -> Generation:
+        model, key = self.identity.key, prompt_digest(prompt)
+        known = self._store.answer(model, key)
+        if known is None:
+            known = self._asked(prompt, model, key)
+        if known.failure is not None:
+            raise Unusable(known.failure, place=f'models."{self.identity.id}"', remedy="name another model")
+        return known.generation
+
+    def _asked(self, prompt: Prompt, model: str, key: str) -> StoredAnswer:
+        request = Request(self._generator, self._ledger, prompt)
+        try:
+            answer = StoredAnswer(request.send())
+        except Unusable as error:
+            full = request.in_full
+            answer = StoredAnswer(Generation("", full.input_tokens, full.output_tokens), error.message)
+        self._store.put_answer(model, key, answer)
+        request.settle(answer.generation)
+        return answer
+
+
+def prompt_digest(prompt: Prompt) -> str:
+    """64 hex digits over everything that is asked."""
+    return digest(
+        {
+            "task": prompt.task,
+            "text": prompt.text,
+            "system": prompt.system,
+            "user": prompt.user,
+            "schema": prompt.schema,
+            "max_tokens": prompt.max_tokens,
+            "options": dict(prompt.options),
+        }
+    )
