@@ -239,6 +239,13 @@ class Reader(Protocol):
         """Document frequency of each analysed term of `text` in one field (shard-level on servers)."""
         ...
 
+    def shard_room(self) -> int | None:
+        """Shards that may still be made within the cluster's limit (`cluster.max_shards_per_node` over the data nodes).
+
+        None: there is no such limit, or this user may not read it.
+        """
+        ...
+
     def close(self) -> None: ...
 
 

@@ -166,6 +166,10 @@ class EmbeddedEngine:
         except (BadValue, EngineError) as error:
             return SearchResponse((), 0, error=str(error))
 
+    def shard_room(self) -> int | None:
+        """No limit."""
+        return None
+
     def document_frequencies(self, index: str, field: str, text: str) -> dict[str, int]:
         """Document frequency of each analysed term of a text. Rejected when the field is no text field."""
         entry = self._file.read().resolve(index)

@@ -197,6 +197,9 @@ class OpenSearchEngine:
         path = f"/{segment(concrete(index))}/_termvectors"
         return frequencies_of(self._wire.ask("POST", path, termvectors_body(field, text)), field)
 
+    def shard_room(self) -> int | None:
+        return indices.shard_room(self._wire)
+
     # Writing
 
     def create_index(self, name: str, body: Body) -> IndexState:

@@ -10,9 +10,10 @@ from idxopt.engines.opensearch.faults import RequestFailed
 from idxopt.engines.opensearch.names import concrete, matcher, own_settings, pattern_of
 from idxopt.engines.opensearch.wire import Wire, segment
 from idxopt.engines.port import Body, IndexState, IndexStats
-from idxopt.errors import Conflict, EngineError, NotFound, Unreachable
+from idxopt.errors import Conflict, EngineError, NotFound, Unauthorized, Unreachable
 
 Health = Literal["green", "yellow", "red", "unknown"]
+MAX_SHARDS = "cluster.max_shards_per_node"
 WAITED_FOR = frozenset({"yes", "throttled", "awaiting_info", "allocation_delayed", "no_attempt"})
 
 
@@ -121,6 +122,30 @@ def read_stats(wire: Wire, index: str) -> IndexStats:
     }
     docs = primaries["docs"]
     return IndexStats(docs["count"], docs["deleted"], primaries["store"]["size_in_bytes"], checkpoints)
+
+
+def shard_room(wire: Wire) -> int | None:
+    """Shards that may still be made: the limit of a node times the data nodes, less those there are. None where there
+    is no limit or this user may not read it.
+    """
+    try:
+        answer = wire.get(
+            "/_cluster/settings",
+            include_defaults="true",
+            flat_settings="true",
+            filter_path="*.*max_shards_per_node",
+        )
+        health = wire.get("/_cluster/health", timeout="5s")
+    except (Unauthorized, Unreachable):
+        raise
+    except EngineError:
+        return None
+    limits = [answer.get(level, {}).get(MAX_SHARDS) for level in ("transient", "persistent", "defaults")]
+    limit = next((int(one) for one in limits if one is not None), -1)
+    if limit < 0:
+        return None
+    present = sum(int(health[kind]) for kind in ("active_shards", "initializing_shards", "unassigned_shards"))
+    return max(0, limit * int(health["number_of_data_nodes"]) - present)
 
 
 def wait_started(wire: Wire, index: str, timeout_s: float) -> None:
