@@ -29,6 +29,7 @@ from idxopt.cli.commands import (
     serve,
     show,
     status,
+    sweep,
     unlock,
     validate,
 )
@@ -92,6 +93,7 @@ _COMMANDS = (
     ("search", search.search, SEARCH),
     ("explain", explain.explain, SEARCH),
     ("profile", profile.profile, OPTIMIZE),
+    ("sweep", sweep.sweep, OPTIMIZE),
     ("evaluate", evaluate.evaluate, EVALUATE),
     ("compare", compare.compare, EVALUATE),
     ("fidelity", fidelity.fidelity, EVALUATE),
