@@ -80,10 +80,11 @@ def test_a_number_that_java_writes_in_another_way_is_left_to_the_next_build(chai
     assert body == {"text": value, "title": "aB", "idxopt": {"doc_id": "a", "name": "aB a B", "incomplete": True}}
 
 
-def test_a_copied_value_keeps_its_kind(separate: Both) -> None:
+def test_a_copied_value_keeps_its_kind(engine: OpenSearchEngine) -> None:
+    copied = Both(engine, [{"op": "reorganize", "to": "promote", "field": "title", "into": "name"}])
     for value in (1.5, 1e5, [1, 2.5], {"a": [1]}, True):
-        (body,) = separate.server([("a", {"title": value})])
-        assert content_digest(body) == content_digest(separate.client(Document("a", {"title": value})))
+        (body,) = copied.server([("a", {"title": value})])
+        assert content_digest(body) == content_digest(copied.client(Document("a", {"title": value})))
         assert content_digest(body["idxopt"]["name"]) == content_digest(value)
 
 
@@ -158,7 +159,7 @@ class TestStored:
         assert content_digest(source) == content_digest(expected)
         unnamed = client.index(index=index, body={"title": "getUser", "text": "Old os.path."})["_id"]
         own = client.get(index=index, id=unnamed)["_source"]["idxopt"]
-        assert set(own) == {"body", "name", "opening"}
+        assert set(own) == {"body", "name", "opening", "all", "again"}
 
     def test_a_document_beyond_the_limits_is_found_as_incomplete(
         self, engine: OpenSearchEngine, client: OpenSearch, index: str
