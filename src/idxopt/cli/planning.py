@@ -45,6 +45,7 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
     """Plans a program against the session's engine. Reads only."""
     from idxopt.config.load import cache_dir
     from idxopt.config.models import open_models
+    from idxopt.deploy.embedding import check_searchable
     from idxopt.deploy.estimate import Known, with_estimate
     from idxopt.deploy.intent import Intent, Layout
     from idxopt.deploy.observed import observe
@@ -67,6 +68,8 @@ def plan_program(work: Session, wanted: Wanted) -> Planned:
         take_over=wanted.take_over,
     )
     plan = make_plan(observed, intent, cluster=work.cluster)
+    if plan.switches:
+        check_searchable(work.models(program), program)
     if source is not None:
         with patient(work.settings, "sampling documents"), open_models(program, work.config) as models:
             plan = with_estimate(plan, program, source, Known(models, cache_dir()))

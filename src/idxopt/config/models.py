@@ -20,9 +20,14 @@ def open_models(program: Program, config: Config, *, given: Mapping[str, Given] 
         program.models,
         config.models,
         cache=cache_dir() / "embeddings",
-        secret=lambda reference: read_secret(reference, "models"),
+        secret=model_secret,
         given=given,
     )
+
+
+def model_secret(reference: str) -> str:
+    """The key that a model's settings refer to. Raises ConfigError."""
+    return read_secret(reference, "models")
 
 
 def check_budget(program: Program, config: Config) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from idxopt.builds import names
+from idxopt.builds.resolver import Resolver
 from idxopt.builds.state import StateStore
 from idxopt.engines.port import Capabilities, Reader
 from idxopt.errors import IdxoptError
+from idxopt.models.configured import Secret, check_settings
+from idxopt.models.opening import Models
+from idxopt.models.settings import ModelSettings
+from idxopt.program.effects import searching_models
+from idxopt.program.schema import Program
 
 Verdict = Literal["ok", "warning", "failed"]
 
@@ -51,6 +59,42 @@ def examine(reader: Reader) -> list[Check]:
     ]
     checks += [_tried("state", lambda: StateStore(reader).names(), f"the user needs to read {names.BUILDS_INDEX}")]
     return checks
+
+
+def examine_settings(settings: Mapping[str, ModelSettings], secret: Secret) -> list[Check]:
+    """Each `[models."ID"]` table: can the model be opened, as far as that is known without weights and network?"""
+    return [
+        _opened(id_, chosen.provider, partial(check_settings, id_, chosen, secret))
+        for id_, chosen in sorted(settings.items())
+    ]
+
+
+def examine_live(reader: Reader, models_of: Callable[[Program], Models]) -> list[Check]:
+    """What a search of each live build needs, rerankers too."""
+    checks = []
+    for name in StateStore(reader).names():
+        try:
+            live = Resolver(reader, name).live()
+        except IdxoptError as error:
+            checks.append(Check(name, "failed", error.message, error.remedy or ""))
+            continue
+        if live is None:
+            continue
+        with models_of(live.program) as models:
+            for model in searching_models(live.program):
+                spec = live.program.models[model]
+                what = f'{name}: "{model}" ({spec.id})'
+                checks.append(_opened(what, f"{spec.kind} of the live build", partial(models.check, model)))
+    return checks
+
+
+def _opened(what: str, detail: str, check: Callable[[], None]) -> Check:
+    try:
+        check()
+    except IdxoptError as error:
+        place = f"{error.place}: " if error.place else ""
+        return Check(f"model {what}", "failed", f"{place}{error.message}", error.remedy or "")
+    return Check(f"model {what}", "ok", detail)
 
 
 def _vectors(capabilities: Capabilities) -> Check:

@@ -18,6 +18,7 @@ from idxopt.errors import BuildError, ConfigError, ModelError
 from idxopt.models.opening import Models
 from idxopt.models.ports import Embedder
 from idxopt.operators.row import StoredRow, vector_of
+from idxopt.program.effects import searching_models
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
 
@@ -70,10 +71,20 @@ def check_models(models: Models | None, dense: Iterable[DenseText]) -> None:
             )
 
 
+def check_searchable(models: Models, program: Program) -> None:
+    """Raises ConfigError and ModelError where a model that a search of the program needs cannot be opened, as far as
+    that is known without weights and network.
+    """
+    for name in searching_models(program):
+        models.check(name)
+
+
 def check_plan(plan: Plan, options: ApplyOptions, capabilities: Capabilities) -> None:
     """What a plan with vectors needs, before its first write. Raises BuildError, ConfigError and ModelError."""
     program = program_from(plan.intent.program, "the plan")
     refuse_without_knn(capabilities, program, plan.name)
+    if options.models is not None and plan.switches and not plan.target:
+        check_searchable(options.models, program)
     built = {step.view for step in plan.builds}
     carries = options.carry_writes and plan.switches
     check_models(options.models, [one for view, one in dense_views(program).items() if carries or view in built])

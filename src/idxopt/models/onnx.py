@@ -14,6 +14,7 @@ from tokenizers import Encoding
 
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.batches import DeviceFull
+from idxopt.models.configured import check_onnx_dtype, no_generators
 from idxopt.models.encoding import EncodingEmbedder, EncodingReranker, check_labels
 from idxopt.models.folder import ModelFolder, fingerprint, longest, onnx_file, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
@@ -31,13 +32,8 @@ def open_onnx(spec: ModelSpec, settings: ModelSettings, identity: ModelIdentity)
     """An embedder or a reranker from a folder. Raises ConfigError and ModelError."""
     place = f'models."{spec.id}"'
     if spec.kind == "generator":
-        raise ConfigError("the provider onnx runs no generators", place=place, remedy="use the provider http")
-    if settings.dtype != "float32":
-        raise ConfigError(
-            "the provider onnx computes as its file says",
-            place=f"{place}.dtype",
-            remedy="leave `dtype` out, and name a file of the wanted kind with `file`",
-        )
+        raise no_generators(spec.id, "onnx")
+    check_onnx_dtype(spec.id, settings)
     folder = read_folder(spec.id, settings)
     file = onnx_file(spec.id, settings)
     network = Network(file, settings, place, folder.pad_id)

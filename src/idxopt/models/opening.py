@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from idxopt.errors import ConfigError
 from idxopt.models.checks import CheckedEmbedder, CheckedReranker
+from idxopt.models.configured import check_model, no_settings, no_token_vectors, no_tokenizer
 from idxopt.models.identity import identity_of, maxsim_of, spec_of
 from idxopt.models.ports import Embedder, Generator, ModelIdentity, Reranker, TokenEmbedder, Tokenizer
 from idxopt.models.settings import ModelSettings
@@ -67,12 +68,7 @@ class Models:
 
         file = self.tokenizer_file(name)
         if file is None:
-            spec = self._spec(name)
-            raise ConfigError(
-                f'the tokenizer of the model "{spec.id}" is not known',
-                place=f'models."{spec.id}"',
-                remedy=f'give `tokenizer = "FOLDER"` (with a tokenizer.json) in [models."{spec.id}"] of idxopt.toml',
-            )
+            raise no_tokenizer(self._spec(name).id)
         with self._lock:
             key = f"tokenizer {file}"
             if key not in self._ready:
@@ -97,6 +93,19 @@ class Models:
         if spec.id == EXTRACTIVE:
             return self.generator(name).identity
         return identity_of(name, self._specs, self._settings)
+
+    def check(self, name: str) -> None:
+        """Whether the model can be opened, as far as that is known without its weights and without a network. An
+        object made in Python can. Raises ConfigError and ModelError.
+        """
+        spec = self._spec(name)
+        if name in self._given:
+            return
+        if spec.id.startswith(MAXSIM) and (over := maxsim_of(spec, self._specs)) in self._given:
+            if not hasattr(self._given[over], "token_vectors"):
+                raise no_token_vectors(over, self._spec(over).id)
+            return
+        check_model(name, self._specs, self._settings, self._secret)
 
     def currency(self, name: str) -> str:
         """What the prices of a model are in; empty for one without settings."""
@@ -174,12 +183,7 @@ class Models:
 
         embedder = self._open(over)
         if not hasattr(embedder, "token_vectors"):
-            id_ = self._spec(over).id
-            raise ConfigError(
-                f'the embedder "{over}" gives no vectors of single tokens, and {MAXSIM}{over} needs them',
-                place=f'models."{id_}"',
-                remedy="run it with the provider onnx or sentence-transformers",
-            )
+            raise no_token_vectors(over, self._spec(over).id)
         prefix = self._spec(over).passage_prefix
         maxsim = MaxSim(cast(TokenEmbedder, embedder), self.identity(name), self.tokenizer(over), passage_prefix=prefix)
         return CheckedReranker(maxsim, place="models")
@@ -209,11 +213,7 @@ def open_model(
         return Extractive()
     chosen = settings.get(spec.id)
     if chosen is None:
-        raise ConfigError(
-            f'nothing says where the model "{spec.id}" runs',
-            place=f'models."{spec.id}"',
-            remedy=f'add [models."{spec.id}"] with `provider` and `path` or `url` to idxopt.toml (docs/models.md)',
-        )
+        raise no_settings(spec.id)
     match chosen.provider:
         case "onnx":
             from idxopt.models.onnx import open_onnx

@@ -20,6 +20,7 @@ from tokenizers import Tokenizer as Tokenization
 
 from idxopt.errors import ConfigError, ModelError
 from idxopt.models.batches import DeviceFull
+from idxopt.models.configured import no_generators, no_torch
 from idxopt.models.encoding import Encoder, EncodingEmbedder, EncodingReranker, check_labels
 from idxopt.models.folder import ModelFolder, fingerprint, longest, read_folder
 from idxopt.models.pooling import pooled, unit_rows, warn_of_prompts
@@ -47,13 +48,11 @@ def open_sentence_transformers(
     """
     place = f'models."{spec.id}"'
     if spec.kind == "generator":
-        raise ConfigError(
-            "the provider sentence-transformers runs no generators", place=place, remedy="use the provider http"
-        )
+        raise no_generators(spec.id, "sentence-transformers")
     folder = read_folder(spec.id, settings) if settings.path else None
     if folder and spec.kind == "reranker":
         _expect_classifier(folder.architectures, place)
-    runtime = _Runtime(settings, place)
+    runtime = _Runtime(settings, spec.id, place)
     if spec.kind == "reranker":
         return TorchReranker(spec, settings, identity, folder, runtime)
     if folder:
@@ -64,7 +63,7 @@ def open_sentence_transformers(
 class _Runtime:
     """torch, the device and the number type."""
 
-    def __init__(self, settings: ModelSettings, place: str) -> None:
+    def __init__(self, settings: ModelSettings, id_: str, place: str) -> None:
         # Read when torch is loaded. Threads that spin while they wait took ten times the time where the processors are
         # shared with the engine and other models.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -72,11 +71,7 @@ class _Runtime:
             import sentence_transformers
             import torch
         except ImportError as error:
-            raise ConfigError(
-                "the provider sentence-transformers is not installed",
-                place=place,
-                remedy='pip install "idxopt[sidecar]", or use the provider onnx',
-            ) from error
+            raise no_torch(id_) from error
         self.torch = torch
         self.library = sentence_transformers
         self.place = place

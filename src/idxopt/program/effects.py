@@ -138,6 +138,13 @@ def step_model(step: Step) -> str | None:
     return step.generator if isinstance(step, Generated | Keywords) else None
 
 
+def searching_models(program: Program) -> tuple[str, ...]:
+    """The keys of `models` that a search needs, once each: those of dense legs, then the reranker's."""
+    dense = [view.dense.model for view in program.views.values() if view.dense is not None]
+    reranker = [program.rerank.model] if program.rerank is not None else []
+    return tuple(dict.fromkeys([*dense, *reranker]))
+
+
 def source_fields(program: Program) -> ViewFields:
     """The fields before the first step of any view."""
     return ViewFields(untouched=dict(program.source.fields))

@@ -45,10 +45,15 @@ def doctor(
 
 
 def _probe(work: Session) -> list[Check]:
-    from idxopt.deploy.doctor import Check, examine
+    from idxopt.config.models import model_secret, open_models
+    from idxopt.deploy.doctor import Check, examine, examine_live, examine_settings
 
+    models = examine_settings(work.config.models, model_secret)
     try:
-        return [Check("connection", "ok", "connected"), *examine(work.engine)]
+        found = [Check("connection", "ok", "connected"), *examine(work.engine), *models]
+        if all(check.verdict != "failed" for check in found if check.what == "state"):
+            found += examine_live(work.engine, lambda program: open_models(program, work.config))
     except IdxoptError as error:
         place = f"{error.place}: " if error.place else ""
-        return [Check("connection", "failed", f"{place}{error.message}", error.remedy or "")]
+        return [Check("connection", "failed", f"{place}{error.message}", error.remedy or ""), *models]
+    return found
