@@ -1,0 +1,96 @@
+"""The proposer that needs no model: maps what the corpus is like and why queries fail to changes, the likeliest first,
+and learns from what each change brought.
+
+Deterministic: a function of the state alone. What is expected of an aspect (`moves.Aspect`) is its prior until one of
+its options was scored; then the best gain seen, less with every further option that brought nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from idxopt.errors import IdxoptError
+from idxopt.optimizer.autoindex.moves import Aspect, Option, Tables, aspects
+from idxopt.optimizer.autoindex.shape import shape_of
+from idxopt.optimizer.edits import EDITS, edited
+from idxopt.optimizer.ports import Outcome, Proposal, SearchState
+from idxopt.program.canonical import program_hash
+
+EXPECTED = 0.02
+"""The gain that a prior of 1 stands for."""
+_AGAIN = 0.7
+"""What is left of an expectation with every option that was scored."""
+_AFTER_LOSS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    expected: float
+    place: int
+    aspect: Aspect
+    option: Option
+
+
+class HeuristicProposer:
+    """See `Proposer`. `tables`: term tables mined from the corpus, by scheme (`abbreviations`, `terms`)."""
+
+    name = "heuristic"
+
+    def __init__(self, tables: Tables | None = None) -> None:
+        self._tables = tables or {}
+
+    def ask(self, state: SearchState, n: int) -> Sequence[Proposal]:
+        """At most one option an aspect, then second ones."""
+        shape = shape_of(state.current, state.diagnosis.facts)
+        ranked = [
+            _Ranked(_expected(aspect, state.outcomes) * _AGAIN**order, order, aspect, option)
+            for aspect in aspects(shape, state.diagnosis, self._tables)
+            for order, option in enumerate(_new(aspect, state))
+        ]
+        ranked.sort(key=lambda one: (-one.expected, one.place, one.aspect.name, one.option.label))
+        return [_proposal(one.aspect, one.option) for one in ranked[:n]]
+
+    def tell(self, outcomes: Sequence[Outcome]) -> None:
+        """Nothing to keep: the state has all outcomes."""
+
+
+def _new(aspect: Aspect, state: SearchState) -> list[Option]:
+    """The options that give a valid program that was not seen."""
+    found = []
+    for option in aspect.options:
+        try:
+            program = edited(state.current, EDITS.validate_python(option.edits))
+        except IdxoptError:
+            continue
+        if program_hash(program) not in state.seen:
+            found.append(option)
+    return found
+
+
+def _expected(aspect: Aspect, outcomes: Sequence[Outcome]) -> float:
+    """The gain to expect of the aspect's next option."""
+    gains = [
+        outcome.gain
+        for outcome in outcomes
+        if outcome.gain is not None
+        and outcome.candidate.proposal
+        and _aspect_of(outcome.candidate.proposal) == aspect.name
+    ]
+    if not gains:
+        return EXPECTED * aspect.prior
+    best = max(gains)
+    if best > 0:
+        return best * _AGAIN ** len(gains)
+    return EXPECTED * aspect.prior * _AFTER_LOSS ** len(gains)
+
+
+def _aspect_of(proposal: Proposal) -> str:
+    return proposal.kind.partition(":")[0]
+
+
+def _proposal(aspect: Aspect, option: Option) -> Proposal:
+    edits = tuple(EDITS.validate_python(option.edits))
+    return Proposal(
+        edits, f"{aspect.name}: {option.label}", f"{aspect.name}, {option.label}: {aspect.why}", "heuristic"
+    )
