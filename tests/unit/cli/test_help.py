@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from idxopt.cli.app import app
 from idxopt.errors import ExitCode
 from tests.e2e.runner import run
 
+ROOT = Path(__file__).resolve().parents[3]
 COMMANDS = [command.name for command in app.registered_commands]
 HEAVY = ("scipy", "numpy", "opensearchpy", "pyarrow", "ir_measures", "nltk", "docutils")
 BOUND_S = 1.5
@@ -23,6 +25,15 @@ def test_every_command_has_help_with_an_example(command):
     assert f"Example: idxopt {command}" in " ".join(told.out.split())
     assert "--cluster" in told.out
     assert run(command, "-h").out == told.out
+
+
+def test_help_keeps_what_stands_in_brackets_in_its_sentences():
+    told = " ".join(run("serve", "models", "--help").out.replace("│", " ").split())
+    assert "Serve this model of idxopt.toml only (repeatable)" in told
+
+
+def test_the_documentation_has_a_line_for_the_sidecar():
+    assert "`serve models`" in (ROOT / "docs/cli.md").read_text("utf-8")
 
 
 def test_the_panels():

@@ -29,7 +29,7 @@ def serve_models(
         typer.Option(
             "--model",
             metavar="ID",
-            help='Serve this [models."ID"] only (repeatable), or maxsim:ID for reranking with an embedder. '
+            help="Serve this model of idxopt.toml only (repeatable), or maxsim:ID for reranking with an embedder. "
             "Default: all local ones.",
         ),
     ] = None,
