@@ -254,6 +254,57 @@ def test_a_body_that_never_ends_is_cut_off():
             assert connection.recv(4096).startswith(b"HTTP/1.1 413")
 
 
+def open_body(server, size):
+    """A connection on which a body of that length is announced, and not sent yet."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=10)
+    connection.sendall(
+        b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % size
+    )
+    return connection
+
+
+def test_a_body_that_arrives_too_slowly_is_408_and_its_connection_ends():
+    with serving([embedder(FakeEmbedder())], body_s=0.5) as server, open_body(server, 1_000) as connection:
+        began = time.monotonic()
+        answer = b""
+        connection.settimeout(0.1)
+        while not answer:
+            connection.sendall(b" ")
+            try:
+                answer = connection.recv(4096)
+            except TimeoutError:
+                assert time.monotonic() - began < 5
+        assert answer.startswith(b"HTTP/1.1 408")
+        connection.settimeout(5)
+        while more := connection.recv(4096):  # until the server has closed it
+            answer += more
+        assert b"body_too_slow" in answer
+        assert time.monotonic() - began >= 0.4
+        assert len(vectors(server.embed(["a"]))) == 1
+
+
+def test_bodies_that_are_read_at_once_are_bounded_and_their_room_comes_back():
+    limits = {"max_body_bytes": 10_000, "max_held_bytes": 12_000}
+    with serving([embedder(FakeEmbedder())], **limits) as server:
+        with open_body(server, 9_000) as connection:
+            connection.sendall(b" " * 8_000)
+            wait_for(lambda: server.embed("word " * 1_000).status_code == 429)
+            refused = server.embed("word " * 1_000)
+            assert refused.json()["error"]["code"] == "bodies_full"
+            assert refused.headers["Retry-After"] == "1"
+            assert len(vectors(server.embed(["small"]))) == 1
+        wait_for(lambda: server.embed("word " * 1_000).status_code == 200)
+        for _ in range(5):
+            assert len(vectors(server.embed("word " * 1_000))) == 1
+
+
+def test_less_room_than_one_body_needs_is_a_mistake_of_the_configuration():
+    with pytest.raises(ValueError, match="max_held_bytes must be at least max_body_bytes"):
+        SidecarSettings(max_held_bytes=1_000)
+
+
 def test_several_models_at_once_do_not_wait_for_each_other():
     hold = Slow()
     models = [embedder(FakeEmbedder(fault=hold), "slow"), embedder(FakeEmbedder(), "quick"), reranker(FakeReranker())]

@@ -157,7 +157,7 @@ def create_app(models: Sequence[Model], settings: SidecarSettings, *, token: str
     app.add_middleware(
         Gate,  # type: ignore[arg-type, unused-ignore]
         token=token,
-        max_body_bytes=settings.max_body_bytes,
+        settings=settings,
         metrics=service.metrics,
     )
     _add_models(app, service)
