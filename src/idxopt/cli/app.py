@@ -23,6 +23,7 @@ from idxopt.cli.commands import (
     plan,
     preset,
     profile,
+    queries,
     refresh,
     rollback,
     search,
@@ -106,6 +107,7 @@ for _name, _function, _panel in _COMMANDS:
 
 _GROUPS: tuple[tuple[str, str, str, dict[str, Callable[..., ExitCode]]], ...] = (
     ("preset", "Programs to start from.", TOOLS, {"list": preset.list_presets, "show": preset.show_preset}),
+    ("queries", "Judgments for those who have none.", EVALUATE, {"make": queries.make}),
     ("serve", "Servers: models for idxopt and for others.", SEARCH, {"models": serve.serve_models}),
     ("experiment", "Experiments of the papers on collections of your own.", EVALUATE, {"prime": experiment.prime}),
 )

@@ -82,11 +82,12 @@ class Sample:
         """One sentence for reports."""
         characters = sum(len(text) for text in self.texts.values())
         kept = len({doc for graded in self.judged.qrels.values() for doc in graded})
+        note = "" if self.judged.synthetic_note is None else f"; {self.judged.synthetic_note}"
         absent = f", {self.absent} judged ones are not in the collection" if self.absent else ""
         return (
             f"{len(self.judged.queries)} of {self.of_queries} judged queries and {len(self.documents)} of "
             f"{self.of_documents} documents ({characters / 1e6:.2f} million characters; {kept} judged{absent}), seed "
-            f"{self.limits.seed}, read as {self.source.markup}, sample {self.digest[:12]}"
+            f"{self.limits.seed}, read as {self.source.markup}, sample {self.digest[:12]}{note}"
         )
 
 

@@ -57,17 +57,21 @@ def texts_of(document: Document, source: Source) -> dict[str, str]:
     return {name: value for name, value in found if isinstance(value, str)}
 
 
-def candidates(document: Document, source: Source, kinds: Sequence[Kind] = KNOWN_ITEMS) -> list[Candidate]:
-    """The document's known items, a text once (as title before heading before sentence), of any length."""
-    found: dict[frozenset[str], Candidate] = {}
-    for piece in sorted(_known(texts_of(document, source), source.markup), key=lambda one: KNOWN_ITEMS.index(one.kind)):
-        text = cleaned(piece.text)
-        if piece.kind == "sentence":
-            text = " ".join(content_words(text)[:MOST_WORDS])
+def candidates(document: Document, source: Source) -> list[Candidate]:
+    """The document's known items of every kind and length; the same text may be there twice."""
+    found = []
+    for piece in _known(texts_of(document, source), source.markup):
+        text = _query_of(piece)
         terms = content_terms(text)
-        if terms and piece.kind in kinds:
-            found.setdefault(terms, Candidate(document.id, piece.kind, text, terms))
-    return list(found.values())
+        if terms:
+            found.append(Candidate(document.id, piece.kind, text, terms))
+    return found
+
+
+def of_kinds(found: Iterable[Candidate], kinds: Sequence[Kind]) -> list[Candidate]:
+    """Those of some kinds, a text once: as title before heading before sentence."""
+    wanted = sorted((one for one in found if one.kind in kinds), key=lambda one: KNOWN_ITEMS.index(one.kind))
+    return list({one.terms: one for one in reversed(wanted)}.values())[::-1]
 
 
 def cuts(document: Document, source: Source, candidate: Candidate) -> tuple[Cut, ...]:
@@ -78,7 +82,7 @@ def cuts(document: Document, source: Source, candidate: Candidate) -> tuple[Cut,
     found = dict.fromkeys(
         piece.cut
         for piece in (*_known(texts, source.markup), *_sentences(texts, source.markup))
-        if _terms(piece) == candidate.terms
+        if content_terms(_query_of(piece)) == candidate.terms
     )
     return tuple(found)
 
@@ -95,11 +99,10 @@ def without(document: Document, source: Source, removed: Iterable[Cut]) -> Docum
     return Document(document.id, changed)
 
 
-def _terms(piece: _Piece) -> frozenset[str]:
+def _query_of(piece: _Piece) -> str:
+    """A title or heading as it is; of a sentence its first content words."""
     text = cleaned(piece.text)
-    if piece.kind == "sentence":
-        text = " ".join(content_words(text)[:MOST_WORDS])
-    return content_terms(text)
+    return " ".join(content_words(text)[:MOST_WORDS]) if piece.kind == "sentence" else text
 
 
 def _known(texts: Mapping[str, str], markup: Markup) -> Iterator[_Piece]:

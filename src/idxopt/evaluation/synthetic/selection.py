@@ -3,6 +3,7 @@
 A candidate is dropped as the first of these that holds:
 - `length`: fewer than 3 or more than 12 content words
 - `personal`: looks like an e-mail address or a long number
+- `pointing`: a question that speaks of "the text" or "this document", which nobody who searches has before them
 - `ambiguous`: another document has a title, heading or first sentence with the same content terms
 - `near-duplicate`: Jaccard similarity of content terms with a query chosen before is .8 or more
 - `emptied`: without the text the document has fewer than 3 content terms
@@ -14,8 +15,9 @@ A candidate is dropped as the first of these that holds:
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -32,6 +34,7 @@ SEED = 20_240_229
 SIMILAR = 0.8
 TRIVIAL_LEAD = 1.5
 _LEAST_LEFT = 3
+_POINTING = re.compile(r"\b(?:the|this) (?:article|author|document|page|paper|passage|section|text)s?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,15 @@ def select(
     documents: Mapping[str, Document],
     source: Source,
     found: Mapping[str, Sequence[Candidate]],
+    held: Mapping[frozenset[str], int],
     index: LexicalIndex,
     settings: Settings,
     on_progress: Progress | None = None,
 ) -> Selection:
-    """Draws queries until there are enough or no document is left. `found`: candidates by document id."""
+    """Draws queries until there are enough or no document is left. `found`: candidates by document id; `held`:
+    how many documents have a text of those terms.
+    """
     selection = Selection()
-    held = Counter(terms for of_one in found.values() for terms in {candidate.terms for candidate in of_one})
     similar = _Similar()
     order = sorted(found)
     random.Random(settings.seed).shuffle(order)
@@ -96,6 +101,11 @@ def select(
     return selection
 
 
+def documents_by_terms(found: Iterable[Iterable[Candidate]]) -> Counter[frozenset[str]]:
+    """How many documents have a text of these content terms. `found`: candidates, a document after the other."""
+    return Counter(terms for of_one in found for terms in {candidate.terms for candidate in of_one})
+
+
 def joined(document: Document, source: Source) -> str:
     """All texts of a document."""
     return "\n".join(texts_of(document, source).values())
@@ -106,6 +116,8 @@ def _unfit(candidate: Candidate, held: Mapping[frozenset[str], int], similar: _S
         return "length"
     if is_personal(candidate.text):
         return "personal"
+    if candidate.kind == "question" and _POINTING.search(candidate.text):
+        return "pointing"
     if held[candidate.terms] > 1:
         return "ambiguous"
     return "near-duplicate" if similar.to(candidate.terms) else None
