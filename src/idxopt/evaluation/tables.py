@@ -6,6 +6,7 @@ Every figure comes with its interval and n (contract 10); every meaning is in wo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.markup import escape
@@ -14,6 +15,7 @@ from rich.table import Table
 from idxopt.evaluation.bootstrap import Interval
 from idxopt.evaluation.comparison import Comparison, Evaluation, MetricComparison, QueryDifference
 from idxopt.evaluation.metrics import Metric
+from idxopt.evaluation.power import Detectable, smallest_detectable
 
 BAR_HEADING = "+ win = tie - loss"
 BAR_WIDTH = 20
@@ -47,6 +49,22 @@ def evaluation_notes(evaluation: Evaluation) -> list[str]:
     )
     notes = [f"{count} {'query' if count == 1 else 'queries'} {what}" for count, what in counts if count]
     return [*notes, "one query gives no interval"] if few else notes
+
+
+def detectable_note(evaluation: Evaluation) -> str | None:
+    """What these queries can show at all, by metric; None where nothing can be said."""
+    found = _detectable(evaluation)
+    parts = [
+        f"{metric} {f'{one.difference:.3f}' if one.difference <= 1 else 'none'}"
+        for metric, one in found.items()
+        if one is not None
+    ]
+    if not parts:
+        return None
+    return (
+        f"smallest detectable difference with n = {evaluation.n} (paired, two-sided .05, power .8, "
+        f"deviation as in the values): {', '.join(parts)}"
+    )
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -117,6 +135,7 @@ def query_table(compared: MetricComparison, limit: int = 10) -> Table:
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON values; keys stay, figures are not rounded."""
+    detectable = _detectable(evaluation)
     return {
         "label": evaluation.label,
         "n": evaluation.n,
@@ -126,7 +145,11 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
         "synthetic": evaluation.synthetic,
         "judged_but_unknown": evaluation.unknown,
         "metrics": {
-            str(metric): {**_interval_json(result.interval), "per_query": dict(result.per_query)}
+            str(metric): {
+                **_interval_json(result.interval),
+                "smallest_detectable": _detectable_json(detectable[metric]),
+                "per_query": dict(result.per_query),
+            }
             for metric, result in evaluation.results.items()
         },
     }
@@ -151,6 +174,9 @@ def _compared_json(compared: MetricComparison) -> dict[str, Any]:
         "mean_a": compared.mean_a,
         "mean_b": compared.mean_b,
         "difference": _interval_json(compared.difference),
+        "smallest_detectable": _detectable_json(
+            smallest_detectable([query.difference for query in compared.queries], "differences")
+        ),
         "finding": compared.finding,
         "wins": compared.wins,
         "ties": compared.ties,
@@ -160,6 +186,17 @@ def _compared_json(compared: MetricComparison) -> dict[str, Any]:
             for query in compared.queries
         ],
     }
+
+
+def _detectable(evaluation: Evaluation) -> dict[Metric, Detectable | None]:
+    return {
+        metric: smallest_detectable(list(result.per_query.values()), "values")
+        for metric, result in evaluation.results.items()
+    }
+
+
+def _detectable_json(detectable: Detectable | None) -> dict[str, Any] | None:
+    return None if detectable is None else asdict(detectable)
 
 
 def _interval_json(interval: Interval) -> dict[str, Any]:

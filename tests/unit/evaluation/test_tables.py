@@ -15,6 +15,7 @@ from idxopt.evaluation.tables import (
     comparison_json,
     comparison_notes,
     comparison_table,
+    detectable_note,
     evaluation_json,
     evaluation_notes,
     evaluation_table,
@@ -57,6 +58,26 @@ def test_what_was_left_out_is_said():
         "1 query without judgments: left out",
         "1 query judged, but not among the queries: left out",
     ]
+
+
+def test_the_smallest_detectable_difference_is_said_with_its_n():
+    # n = 2: t(.975; 1) = 12.706, t(.8; 1) = 1.3764; values 0 and .5: sd .3536
+    note = detectable_note(A)
+    assert "n = 2" in note
+    assert "MRR none" in note  # 3.521 is more than any difference can be
+    assert evaluation_json(A)["metrics"]["MRR"]["smallest_detectable"]["difference"] == pytest.approx(3.5206, abs=1e-3)
+    found = [("x", 2.0), ("d", 1.0)]
+    many = {str(number): found[number % 2 :] for number in range(40)}
+    judged = pair_with_judgments([Query(key, key) for key in many], dict.fromkeys(many, {"d": 1}))
+    assert "MRR 0.116" in detectable_note(evaluate_run(many, judged, METRICS))  # 2.0227 + .8512, sd .2532, n = 40
+    assert detectable_note(B) is None  # all values are equal
+    assert evaluation_json(B)["metrics"]["MRR"]["smallest_detectable"] is None
+
+
+def test_a_comparison_takes_the_deviation_of_its_differences():
+    compared = comparison_json(compare(A, B))["metrics"]["MRR"]["smallest_detectable"]
+    assert compared["basis"] == "differences"
+    assert compared["sd"] == pytest.approx(0.3536, abs=1e-4)
 
 
 def test_a_comparison_says_it_in_words():

@@ -36,7 +36,7 @@ def evaluate(
     from idxopt.evaluation.comparison import evaluate_run
     from idxopt.evaluation.metrics import DEFAULT_METRICS, parse_metric
     from idxopt.evaluation.runfiles import write_run
-    from idxopt.evaluation.tables import evaluation_json, evaluation_notes, evaluation_table
+    from idxopt.evaluation.tables import detectable_note, evaluation_json, evaluation_notes, evaluation_table
 
     metrics = [parse_metric(name) for name in metric or ()] or list(DEFAULT_METRICS)
     if run_out is not None:
@@ -52,6 +52,7 @@ def evaluate(
         emit_json({**evaluation_json(found), "split": judgments.split})
         return ExitCode.OK
     print_tables(settings, evaluation_table(found))
-    for note in (*judgments.notes, *evaluation_notes(found)):
+    detectable = detectable_note(found)
+    for note in (*judgments.notes, *evaluation_notes(found), *([detectable] if detectable else [])):
         write(note)
     return ExitCode.OK
