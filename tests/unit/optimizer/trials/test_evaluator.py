@@ -260,7 +260,7 @@ def test_bad_input_is_refused(engine):
         evaluator.rankings(program(), ["new"], 10)
     for wrong in ({"max_indices": 0}, {"searches": 0}, {"workers": 0}, {"ttl_s": 0.0}, {"queries_per_s": -1.0}):
         with pytest.raises(UsageError):
-            TrialSettings("s1", **wrong)  # type: ignore[arg-type]
+            TrialSettings("s1", **wrong)
 
 
 def test_an_engine_of_its_own():
