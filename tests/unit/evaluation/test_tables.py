@@ -68,8 +68,8 @@ def test_the_smallest_detectable_difference_is_said_with_its_n():
     assert evaluation_json(A)["metrics"]["MRR"]["smallest_detectable"]["difference"] == pytest.approx(3.5206, abs=1e-3)
     found = [("x", 2.0), ("d", 1.0)]
     many = {str(number): found[number % 2 :] for number in range(40)}
-    judged = pair_with_judgments([Query(key, key) for key in many], dict.fromkeys(many, {"d": 1}))
-    assert "MRR 0.116" in detectable_note(evaluate_run(many, judged, METRICS))  # 2.0227 + .8512, sd .2532, n = 40
+    judged = pair_with_judgments([Query(key, key) for key in many], {key: {"d": 1} for key in many})
+    assert "MRR 0.115" in detectable_note(evaluate_run(many, judged, METRICS))  # (2.023 + .851) * .2532 / sqrt(40)
     assert detectable_note(B) is None  # all values are equal
     assert evaluation_json(B)["metrics"]["MRR"]["smallest_detectable"] is None
 
