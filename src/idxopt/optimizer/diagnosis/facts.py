@@ -119,6 +119,11 @@ def repeated_of(lines: Sequence[Mapping[str, int]]) -> frozenset[str]:
     return frozenset(line for line, count in counts.items() if count >= least)
 
 
+def is_repeated(line: str, repeated: frozenset[str]) -> bool:
+    """Whether the digest of a line is among those of `repeated_of`."""
+    return is_counted(line) and line_digest(line) in repeated
+
+
 def _fields_of(source: Source, document: Document) -> dict[str, str]:
     texts = ((name, text_of(value_at(document.source, path))) for name, path in source.fields.items())
     return {name: text for name, text in texts if text.strip()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from idxopt.program.schema import Markup
 
@@ -64,6 +64,9 @@ class Ranked:
     """A document as a query met it. `rank` from 1, None where it was not found; `grade` None where nobody judged it.
 
     `words`: its length; `matched`: query terms by searched field; `missing`: query terms that no searched field has.
+    Terms are the content words of the query in lower case. `in_source`: those that the source fields have, whether
+    searched or not. `row_words`: length of its best row, over its searched fields. `other_forms`: missing terms that it
+    has within an identifier, joined with a neighbour, or in parts.
     """
 
     doc_id: str
@@ -72,11 +75,18 @@ class Ranked:
     words: int
     matched: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
+    in_source: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    row_words: int = 0
+    other_forms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FailingQuery:
-    """A query below what it could reach: `value` is its nDCG@10. `above`: what stands before the best relevant one."""
+    """A query below what it could reach: `value` is its nDCG@10.
+
+    `relevant`: its relevant documents, best grade and rank first, at most 20. `above`: at most 5 of what is worse and
+    stands before the best relevant document that is not where it could be.
+    """
 
     query_id: str
     text: str
@@ -88,9 +98,10 @@ class FailingQuery:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`n` queries were looked at; `failing` lists the worst first; `kinds` counts failing queries by kind.
+    """`n` queries were looked at, and `failed` of them fail; `failing` lists the worst, at most 200. `kinds` counts
+    failing queries by kind, over all of them (`classified`: over a sample of so many where more than 1,000 fail).
 
-    `by_query_kind`: (n, mean nDCG@10) by kind of query (`short`, `long`, `question`, `identifier`).
+    `by_query_kind`: (n, mean nDCG@10) by kind of query (`short`, `long`, `question`, `identifier`, `other`).
     """
 
     n: int
@@ -98,3 +109,11 @@ class Diagnosis:
     kinds: Mapping[FailureKind, int]
     facts: CorpusFacts
     by_query_kind: Mapping[str, tuple[int, float]]
+    failed: int = 0
+    classified: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as a JSON object."""
+        plain = asdict(self)
+        plain["by_query_kind"] = {kind: {"n": n, "ndcg_10": value} for kind, (n, value) in self.by_query_kind.items()}
+        return plain
