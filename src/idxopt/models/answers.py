@@ -19,6 +19,8 @@ Attempt: TypeAlias = Callable[[Prompt], Generation]
 _FENCED = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _SAID = 200
 _DEPTH = "it is nested too deeply"
+MOST_CHARACTERS = 1_000_000
+"""A longer answer is not read."""
 
 
 class Unbilled(ModelError):
@@ -59,6 +61,8 @@ def answered(attempt: Attempt, prompt: Prompt, *, place: str) -> Generation:
 def problem_of(generation: Generation, prompt: Prompt) -> str | None:
     """Why an answer cannot be used, in one clause; None when it can."""
     assert prompt.schema is not None
+    if len(generation.text) > MOST_CHARACTERS:
+        return f"it is longer than {MOST_CHARACTERS:,} characters"
     try:
         value = json.loads(_unfenced(generation).text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

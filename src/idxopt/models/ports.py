@@ -117,7 +117,7 @@ class Prompt:
     use for a prompt (`extractive`): a form of `enrich` and the text it reads.
     """
 
-    task: Literal["summary", "keywords", "questions", "paraphrase", "mindmap", "restructure", "answer"]
+    task: Literal["summary", "keywords", "questions", "paraphrase", "mindmap", "restructure", "answer", "propose"]
     text: str
     system: str = ""
     user: str = ""
