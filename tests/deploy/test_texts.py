@@ -9,7 +9,7 @@ import pytest
 from idxopt.deploy.options import TextOptions
 from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.engines.port import LoadRow
-from idxopt.errors import BudgetReached, ModelError
+from idxopt.errors import BudgetReached, GateRefused, ModelError
 from idxopt.models.opening import Models
 from idxopt.models.ports import Generation, ModelIdentity, Prompt
 from idxopt.program.canonical import canonical
@@ -147,6 +147,75 @@ def test_writes_of_applications_get_their_texts(engine: EmbeddedEngine, tmp_path
     assert len(generator.asked) == 2
     ledgers = [file.name for file in tmp_path.rglob("handbook-*.sqlite") if "texts" in file.parts[-2]]
     assert len(ledgers) == 1, "one budget over the load and what was carried"
+
+
+def test_writes_whose_texts_nobody_agreed_to_are_refused_and_those_without_any_are_carried(
+    engine: EmbeddedEngine, tmp_path: Path
+) -> None:
+    generator, data = Rewriter(), site(tmp_path, [PROSE])
+    put_live(engine, wanted(), data, tmp_path, models=models(generator))
+    (index,) = engine.aliases("handbook")["handbook"]
+
+    def write(text: str) -> None:
+        state = engine.get_index(index)
+        assert state is not None
+        engine.overwrite(index, state.uuid, [LoadRow("d9", {"title": "N", "text": text, "lang": "en"})], [])
+        engine.refresh(index)
+
+    def carry(for_writes: bool) -> Any:
+        return put_live(
+            engine,
+            wanted(),
+            data,
+            tmp_path,
+            intent={"rebuild": True},
+            models=models(generator),
+            carry_writes=True,
+            texts=TextOptions(for_writes=for_writes),
+        )
+
+    write(f"## Part\n\nNew words. {PROSE}")
+    with pytest.raises(GateRefused, match="1 by small") as refused:
+        carry(False)
+    assert "--yes" in (refused.value.remedy or "")
+    assert len(generator.asked) == 1, "nothing was sent"
+    assert engine.aliases("handbook")["handbook"].keys() == {index}, "the old build serves"
+    write(f"## Part\n\n{PROSE}")  # the store has it
+    assert carry(False).writes.inserted == 1
+    assert len(generator.asked) == 1
+
+
+def chain() -> Program:
+    """Questions about a summary, and keywords of the body: none of them is known before the summary is there."""
+    plain = canonical(wanted())
+    steps = [
+        {"op": "enrich", "with": "summary", "into": "summary", "generator": "small"},
+        {"op": "enrich", "with": "questions", "field": "summary", "into": "asked", "generator": "small"},
+        {"op": "enrich", "with": "keywords", "into": "words", "generator": "small"},
+    ]
+    content = {**plain["views"]["content"], "steps": steps}
+    return program_from({**plain, "views": {"content": content}}, "test")
+
+
+def test_consent_names_the_steps_whose_texts_come_on_top(engine: EmbeddedEngine, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def refuse(estimates: Any) -> None:
+        seen.extend(estimates)
+        raise ModelError("nobody agreed")
+
+    data = site(tmp_path, [PROSE, f"More. {PROSE}"])
+    with pytest.raises(ModelError, match="nobody agreed"):
+        put_live(engine, chain(), data, tmp_path, models=models(Rewriter()), texts=TextOptions(consent=refuse))
+    (one,) = seen
+    assert one.texts == 2
+    assert one.later == (
+        "content.steps[1] (enrich questions by small)",
+        "content.steps[2] (enrich keywords by small)",
+    )
+    with pytest.raises(ModelError, match="nobody agreed"):
+        put_live(engine, wanted(), data, tmp_path, models=models(Rewriter()), texts=TextOptions(consent=refuse))
+    assert seen[-1].later == (), "a single step has nothing on top"
 
 
 def test_nothing_is_sent_without_consent_or_money(engine: EmbeddedEngine, tmp_path: Path) -> None:

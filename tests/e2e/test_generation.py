@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from idxopt.engines.embedded import EmbeddedEngine
+from idxopt.engines.port import LoadRow
 from tests.e2e.generating import DOCUMENTS, SECTIONS, parts_of, rewriting, shortened, text_of, write_site
 from tests.e2e.runner import call, run, spawn
 from tests.model_servers.server import ModelServer, Request, chat, serving, status
@@ -68,6 +69,47 @@ def test_plan_shows_the_estimate_before_anything_is_spent(site: Path, server: Mo
     assert estimate["texts"] == TEXTS
     assert estimate["money"] == pytest.approx((estimate["tokens_in"] + 2 * estimate["tokens_out"]) / 1e6)
     assert server.requests == []
+
+
+def test_plan_and_question_name_the_steps_that_come_on_top(site: Path, server: ModelServer) -> None:
+    wanted = json.loads((site / "program.json").read_text())
+    summary = {"op": "enrich", "with": "summary", "field": "dense", "into": "short", "generator": "small"}
+    wanted["views"]["content"]["steps"].append(summary)
+    (site / "program.json").write_text(json.dumps(wanted))
+    on_top = "on top come the texts of content.steps[1] (enrich summary by small)"
+    assert on_top in run("plan", "program.json", "--source", "docs.jsonl").out
+    (estimate,) = run("plan", "program.json", "--source", "docs.jsonl", "--json").document["plan"]["estimate"][
+        "generated"
+    ]
+    assert estimate["later"] == ["content.steps[1] (enrich summary by small)"]
+    assert run("plan", "program.json", "--source", "docs.jsonl", "--out", "plan.json").code == 2
+    saved = json.loads((site / "plan.json").read_text())
+    saved["estimate"]["generated"][0]["money"] /= 2
+    (site / "plan.json").write_text(json.dumps(saved).replace(" ", ""))
+    asked = run("apply", "plan.json", typed="no\n")
+    assert asked.code == 1
+    assert on_top in asked.err
+    assert "Generate these texts, and on top those of the steps named?" in asked.err
+    assert server.requests == []
+
+
+def test_carried_writes_have_texts_made_only_with_yes_or_a_budget(site: Path, server: ModelServer) -> None:
+    assert run(*APPLY, "--yes").code == 0
+    engine = EmbeddedEngine(site / "index")
+    (index,) = engine.aliases("handbook")["handbook"]
+    state = engine.get_index(index)
+    assert state is not None
+    engine.overwrite(index, state.uuid, [LoadRow("new", {"title": "New", "text": text_of(77)})], [])
+    engine.refresh(index)
+    engine.close()
+    again = (*APPLY, "--rebuild", "--carry-writes")
+    refused = run(*again, typed="yes\n")
+    assert refused.code == 5
+    assert "add --yes" in refused.err
+    assert len(server.requests) == TEXTS
+    assert run(*again, "--budget", "5", typed="yes\n").code == 0
+    assert len(server.requests) == TEXTS + SECTIONS
+    assert "lunch" not in stored(site)["new"]["idxopt"]["dense"]
 
 
 def test_the_plan_says_when_nothing_says_where_the_model_runs(site: Path, server: ModelServer) -> None:

@@ -165,7 +165,12 @@ def text_options(
 
     settings = [work.config.models.get(spec.id) for spec in program.models.values()]
     concurrency = max((one.concurrency for one in settings if one is not None), default=TextOptions().concurrency)
-    return TextOptions(budget=allowed.budget, concurrency=concurrency, consent=consent(work.settings, progress, agreed))
+    return TextOptions(
+        budget=allowed.budget,
+        concurrency=concurrency,
+        consent=consent(work.settings, progress, agreed),
+        for_writes=allowed.yes or allowed.budget is not None,
+    )
 
 
 def _covered(found: TextsEstimate, shown: TextsEstimate | None) -> bool:

@@ -31,7 +31,8 @@ def consent(
         for line in texts_lines(estimates):
             say(settings, line)
         if not agreed(estimates):
-            confirm(settings, "Generate these texts?", "yes", remedy="add --yes")
+            more = ", and on top those of the steps named" if any(one.later for one in estimates) else ""
+            confirm(settings, f"Generate these texts{more}?", "yes", remedy="add --yes")
 
     return ask
 

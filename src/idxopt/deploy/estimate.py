@@ -13,7 +13,7 @@ import orjson
 from idxopt.builds.vectors import embedded_text
 from idxopt.compiler.dense import dense_text
 from idxopt.compiler.lowered import DenseText
-from idxopt.deploy.generation import Counting, models_at
+from idxopt.deploy.generation import Counting, later_steps, models_at
 from idxopt.deploy.intent import Estimate, Plan
 from idxopt.errors import ConfigError, SourceError
 from idxopt.models.opening import Models
@@ -139,6 +139,8 @@ def _transformed(
                 continue
             except NotGenerated as missing:
                 _count(missing, models, program, known, texts)
+                if texts is not None:
+                    texts.come_later(missing.generator, later_steps(program, view, missing))
                 bodies = [document.source]
             seen.add(bodies, dense, text)
     return seen

@@ -86,15 +86,38 @@ def generators_of(program: Program, view: str) -> frozenset[str]:
     return frozenset(name for name in names if not is_extractive(name, program.models))
 
 
+def later_steps(program: Program, view: str, missing: NotGenerated) -> tuple[str, ...]:
+    """Steps of a view behind the one whose texts are missing that have texts written too: which ones is known only once
+    these are made. `content.steps[2] (enrich questions by small)`.
+    """
+    steps = program.views[view].steps
+    first = next((number for number, step in enumerate(steps) if step is missing.step), len(steps))
+    return tuple(
+        f"{view}.steps[{number}] (enrich {step.with_} by {step.generator})"
+        for number, step in enumerate(steps)
+        if number > first
+        and isinstance(step, Generated | Keywords)
+        and step.generator is not None
+        and not is_extractive(step.generator, program.models)
+    )
+
+
+def merged(known: Sequence[str], more: Iterable[str]) -> tuple[str, ...]:
+    """Both, each once, in order."""
+    return tuple(dict.fromkeys([*known, *more]))
+
+
 class Wanting:
     """Says which texts of a document are missing."""
 
     def __init__(self, program: Program, views: Sequence[str], tables: Tables, models: StepModels) -> None:
         self._models = models
-        self._specs = program.models
+        self._program = program
         self._interpreters = [
             Interpreter(program, view, tables, models=models) for view in views if generators_of(program, view)
         ]
+        self.later: dict[str, tuple[str, ...]] = {}
+        """What comes on top of a generator's texts that were missing so far (`later_steps`)."""
 
     def __bool__(self) -> bool:
         return bool(self._interpreters)
@@ -105,7 +128,9 @@ class Wanting:
             try:
                 interpreter.rows(document)
             except NotGenerated as missing:
-                identity = self._models.identity(missing.generator, self._specs)
+                later = later_steps(self._program, interpreter.view_name, missing)
+                self.later[missing.generator] = merged(self.later.get(missing.generator, ()), later)
+                identity = self._models.identity(missing.generator, self._program.models)
                 for request in missing.requests:
                     yield request.key(identity), (missing.generator, request)
             except Exception:  # noqa: S112, BLE001 - the load itself rejects and names such a document
@@ -119,6 +144,7 @@ class Counting:
         self._models = models
         self._seen: set[str] = set()
         self._sums: dict[str, TextsEstimate] = {}
+        self._later: dict[str, tuple[str, ...]] = {}
 
     def add(self, key: str, missing: Missing) -> None:
         """Raises ConfigError for a generator that nothing says how to reach."""
@@ -146,6 +172,10 @@ class Counting:
             }
         )
 
+    def come_later(self, name: str, later: Sequence[str]) -> None:
+        """Steps whose texts come on top of a generator's."""
+        self._later[name] = merged(self._later.get(name, ()), later)
+
     def estimates(self, scale: float = 1.0) -> tuple[TextsEstimate, ...]:
         """By generator; `scale`: documents of the corpus for each one that was counted."""
         return tuple(
@@ -155,9 +185,10 @@ class Counting:
                     "tokens_in": round(one.tokens_in * scale),
                     "tokens_out": round(one.tokens_out * scale),
                     "money": one.money * scale,
+                    "later": self._later.get(name, ()),
                 }
             )
-            for _, one in sorted(self._sums.items())
+            for name, one in sorted(self._sums.items())
         )
 
 
@@ -187,12 +218,12 @@ class Writing:
         documents: Callable[[], Iterable[Document]],
         about: Mapping[str, str],
         *,
-        asked: bool = False,
+        consent: Callable[[Sequence[TextsEstimate]], None] | None = None,
     ) -> TextsMade:
         """Makes every text that the documents need for these views. `about`: what the budget's ledger belongs to.
 
-        `asked`: consent was given before. Raises BudgetReached when the money is used up (what was made is kept), and
-        ModelError, ConfigError, or what the consent raises.
+        `consent`: instead of that of the options. Raises BudgetReached when the money is used up (what was made is
+        kept), and ModelError, ConfigError, or what the consent raises.
         """
         wanting = Wanting(self.program, views, tables, self.steps)
         if not wanting:
@@ -204,11 +235,12 @@ class Writing:
                 counting.add(key, missing)
             self.progress.advance("count texts", number, 0)
             self.check()
+        for name, later in wanting.later.items():
+            counting.come_later(name, later)
         estimates = counting.estimates()
         if not estimates:
             return TextsMade()
-        if not asked:
-            self.options.consent(estimates)
+        (consent or self.options.consent)(estimates)
         self.progress.stage("generate")
         path = self.folder / f"{self.program.name}-{digest(dict(about))[:16]}.sqlite"
         with Ledger.open(path, budget=self.options.budget) as ledger:

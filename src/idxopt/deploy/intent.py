@@ -38,7 +38,8 @@ class Intent(Data):
 class TextsEstimate(Data):
     """Texts that a generator must make, and what that may cost at list price: the input as it is counted, and the
     longest answers that are asked for (PRIME's c(D): tokens of each section, and of the prompt around it). `model`: the
-    program's name of it; `id`: the model's own.
+    program's name of it; `id`: the model's own. `later`: steps that have texts written from these or after them: they
+    come on top, and cannot be counted before these are made.
     """
 
     model: str
@@ -48,6 +49,7 @@ class TextsEstimate(Data):
     tokens_out: int
     money: float
     currency: str = ""
+    later: tuple[str, ...] = ()
 
 
 class Estimate(Data):

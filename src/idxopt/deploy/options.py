@@ -57,13 +57,15 @@ def agree(estimates: Sequence[TextsEstimate]) -> None:
 @dataclass(frozen=True, slots=True)
 class TextOptions:
     """What may be spent on generated texts. `budget`: money over all runs for the same program and documents (None: no
-    limit). `consent` sees the count of what is missing before anything is sent, and raises to refuse. `concurrency`:
-    requests under way at once. `entailment`: judges restructured sections, where there is such a model.
+    limit). `consent` sees the count of what is missing before anything is sent, and raises to refuse. `for_writes`:
+    whether texts of carried writes may be made too, whose number nobody was shown. `concurrency`: requests under way at
+    once. `entailment`: judges restructured sections, where there is such a model.
     """
 
     budget: float | None = None
     concurrency: int = 4
     consent: Callable[[Sequence[TextsEstimate]], None] = agree
+    for_writes: bool = True
     entailment: Entailment | None = None
 
 

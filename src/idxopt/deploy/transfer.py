@@ -11,6 +11,7 @@ from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateWriter
 from idxopt.builds.switches import SwitchRecord, read_switch, write_switch
 from idxopt.deploy.generation import Writing, ledger_of_texts
+from idxopt.deploy.intent import TextsEstimate
 from idxopt.deploy.ledger import NO_WRITES, Ledger, Writes, read_ledger
 from idxopt.deploy.loading import tables_of
 from idxopt.deploy.options import ApplyOptions, Progress
@@ -103,6 +104,20 @@ class Transfer:
             self.writes.deleted + late.deleted,
         )
 
+    def _agreed(self, estimates: Sequence[TextsEstimate]) -> None:
+        """Raises GateRefused where texts of carried writes are missing, and nobody agreed to have them made."""
+        if self._options.texts.for_writes:
+            return
+        assert self._live is not None
+        texts = " and ".join(f"{one.texts} by {one.model} ({one.id})" for one in estimates)
+        raise GateRefused(
+            f"writes that are carried need texts that are not in the store and would have to be generated ({texts}, or "
+            "more)",
+            place=self._live.name,
+            remedy="add --yes (or --budget MONEY, where the command has it) to have them made, or leave the writes "
+            "behind with --discard-writes",
+        )
+
     def _wanted(self) -> bool:
         return self._replaced and not self._options.discard_writes and self._old_is_there()
 
@@ -118,7 +133,7 @@ class Transfer:
         about = ledger_of_texts(target.program_hash, target.source.digest)  # the load's own: one budget for both
 
         def prepare(documents: Sequence[Document]) -> None:
-            writing.write(list(target.views), tables, lambda: documents, about, asked=True)
+            writing.write(list(target.views), tables, lambda: documents, about, consent=self._agreed)
 
         return CarryTarget(
             remaking=Remaking(program, tables, writing.steps, self._options.models),

@@ -103,7 +103,11 @@ def _deriving(step: Generated | Keywords, derive: Callable[[Sequence[str]], Sequ
 
     def transform(rows: list[Row]) -> list[Row]:
         texts = [text_in(row, step.field) for row in rows]
-        answers = iter(derive([text for text in texts if text is not None and text.strip()]))
+        try:
+            answers = iter(derive([text for text in texts if text is not None and text.strip()]))
+        except NotGenerated as missing:
+            missing.step = step
+            raise
         made: list[Row] = []
         for row, text in zip(rows, texts, strict=True):
             answer = next(answers) if text is not None and text.strip() else None

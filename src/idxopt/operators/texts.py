@@ -18,6 +18,7 @@ import orjson
 
 from idxopt.errors import BuildError, IdxoptError
 from idxopt.models.prompts import Answer, TextRequest
+from idxopt.program.steps import Generated, Keywords
 from idxopt.shared_file import open_shared
 
 FILE_NAME = "texts.sqlite"
@@ -57,6 +58,8 @@ class NotGenerated(IdxoptError):
         )
         self.generator = generator
         self.requests = tuple(requests)
+        self.step: Generated | Keywords | None = None
+        """The step of the program that needs them, once it is known."""
 
 
 class TextStore:

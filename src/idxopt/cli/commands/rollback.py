@@ -76,7 +76,7 @@ def rollback(
             if out is not None:
                 hint(settings, f"saved; apply it with: idxopt apply {out}")
             return ExitCode.OK if plan.empty else ExitCode.CHANGES
-        allowed = Allowed(carry_writes, discard_writes, lock_timeout, message)
+        allowed = Allowed(carry_writes, discard_writes, lock_timeout, message, yes=yes or auto_approve)
         allowed = decide_writes(work, observed, plan, allowed)
         approved = "yes" if yes or auto_approve else None
         confirm(settings, f"Go back to build {plan.target}?", "yes", given=approved, remedy="add --yes")

@@ -74,6 +74,11 @@ def texts_lines(estimates: Sequence[TextsEstimate], about: str = "") -> Iterator
             f"! {about}{counted(one.texts, 'text')} to generate by {one.model} ({one.id}): {about}{one.tokens_in:,} "
             f"tokens in, at most {about}{one.tokens_out:,} out{money}"
         )
+        if one.later:
+            yield (
+                f"! on top come the texts of {', '.join(one.later)}: what they cost is known only once those by "
+                f"{one.model} are made; `--budget` bounds them all"
+            )
 
 
 def totals(plan: Plan) -> str:
