@@ -115,7 +115,7 @@ class _Run:
         if manifest is None:
             return self._finish_without_switch(loaded)
         self._switch(manifest, present)
-        warnings = [*loaded.warnings, *self._after_commit(manifest)]
+        warnings = [*loaded.warnings, *self._of_judgments(report), *self._after_commit(manifest)]
         collected = self._collect(warnings)
         return Applied(
             build=manifest.build,
@@ -209,6 +209,10 @@ class _Run:
             "the old build still serves; improve the program, or --accept-undecided where the verdict is undecided",
         )
         return report
+
+    def _of_judgments(self, report: QualityReport | None) -> list[str]:
+        note = report.new.synthetic_note if report is not None else None
+        return [] if note is None else [f"the quality gate was passed with {note}"]
 
     def _manifest(self, loaded: Loaded, report: QualityReport | None) -> Manifest:
         if self.plan.target:

@@ -121,6 +121,8 @@ def quality_gate(
                 f"one-sided 95% lower bound {bound} (n = {verdict.n}); "
                 f"at least -{verdict.margin:g} is wanted: {verdict.outcome}"
             )
+    if reasons and gate.judged.synthetic_note is not None:
+        reasons.append(f"measured with {gate.judged.synthetic_note}")
     return report, reasons
 
 

@@ -50,6 +50,11 @@ class Evaluation:
     synthetic: str | None = None
 
     @property
+    def synthetic_note(self) -> str | None:
+        """As in JudgedQueries."""
+        return None if self.synthetic is None else f"synthetic judgments ({self.synthetic})"
+
+    @property
     def n(self) -> int:
         """Judged queries behind every mean."""
         return len(self.texts)

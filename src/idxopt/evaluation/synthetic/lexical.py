@@ -56,6 +56,8 @@ class LexicalIndex:
         codes[own] = length_code(len(terms))
         others = sum(length > 0 for length in self._lengths) - (self._lengths[own] > 0)
         statistics = FieldStatistics(others + (len(terms) > 0), self._tokens - self._lengths[own] + len(terms))
+        if not statistics.tokens:
+            return Standing(None, 0.0, frozenset())
         inverse = inverse_norms(statistics, K1, B)
         totals = np.zeros(len(codes), dtype=np.float32)
         for term, times in Counter(_english(query)).items():
