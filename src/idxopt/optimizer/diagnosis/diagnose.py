@@ -15,11 +15,11 @@ from idxopt.evaluation.judgments import Qrels, Query, Ranking
 from idxopt.evaluation.metrics import Metric
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.diagnosis.documents import AskedWords, Examiner, SearchedDocuments
+from idxopt.optimizer.diagnosis.documents import Examiner, SearchedDocuments, asked_words
 from idxopt.optimizer.diagnosis.findings import Diagnosis, FailingQuery, FailureKind
 from idxopt.optimizer.diagnosis.reading import CorpusReading, read_corpus
 from idxopt.optimizer.diagnosis.rules import failure_kinds
-from idxopt.optimizer.diagnosis.slices import content_words, slices
+from idxopt.optimizer.diagnosis.slices import slices
 from idxopt.program.schema import Program
 
 if TYPE_CHECKING:  # ports know the findings
@@ -150,8 +150,7 @@ def _spaced(count: int) -> frozenset[int]:
 
 
 def _examined(failure: _Failure, examiner: Examiner, reading: CorpusReading) -> FailingQuery:
-    words = tuple(content_words(failure.query.text))
-    asked = AskedWords(words, reading.weights(words))
+    asked = asked_words(failure.query.text, reading)
     relevant = {one[0]: examiner.examine(asked, *one) for one in failure.relevant[:MOST_RELEVANT]}
     above = [examiner.examine(asked, *one) for one in failure.above]
     missed = [(relevant.get(one[0]) or examiner.examine(asked, *one))[1] for one in failure.missed[:_MOST_MISSED]]

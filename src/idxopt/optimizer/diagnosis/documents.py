@@ -14,6 +14,7 @@ from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.diagnosis.findings import Ranked
 from idxopt.optimizer.diagnosis.reading import MOST_CHARACTERS, CorpusReading, SourceText, Terms
 from idxopt.optimizer.diagnosis.rules import Seen
+from idxopt.optimizer.diagnosis.slices import content_words
 from idxopt.program.schema import Program, View
 from idxopt.text.identifiers import lowercase
 
@@ -97,14 +98,24 @@ def _fields(view: View) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class AskedWords:
-    """The content words of a query as written, and their weights (by word in lower case, adding up to 1)."""
+    """The content words of a query as written, their weights (by word in lower case, adding up to 1), and the word that
+    an English term stands for.
+    """
 
     words: tuple[str, ...]
     weights: Mapping[str, float]
+    terms: Mapping[str, str]
 
     def share(self, words: Iterable[str]) -> float:
         """The weight of some words together."""
         return sum(self.weights.get(word, 0.0) for word in words)
+
+
+def asked_words(text: str, reading: CorpusReading) -> AskedWords:
+    """The content words of a query."""
+    words = tuple(content_words(text))
+    terms = reading.terms_of("english")
+    return AskedWords(words, reading.weights(words), {term: lowercase(word) for word in words for term in terms[word]})
 
 
 class Examiner:
@@ -122,7 +133,7 @@ class Examiner:
         matched = _united(asked, [words for _, words in rows])
         held = frozenset(word for words in matched.values() for word in words)
         missing = tuple(word for word in map(lowercase, asked.words) if word not in held)
-        places = {name: self._found(asked, tokens) for name, tokens in source.fields.items()}
+        places = {name: _occurrences(asked, of_field) for name, of_field in source.places.items()}
         in_source = {name: _in_order(asked, (word for _, word in found)) for name, found in places.items()}
         forms = tuple(other_forms(asked.words, frozenset(missing), source)) if missing else ()
         best = _length_of_best(asked, rows)
@@ -141,7 +152,7 @@ class Examiner:
             covered=asked.share(held),
             words=best,
             near=max((nearest_share(found, asked.weights) for found in places.values()), default=0.0),
-            boilerplate=self._boilerplate(asked, source, places[self._reading.facts.body]),
+            boilerplate=_boilerplate(asked, source, places[self._reading.facts.body]),
             judged=grade is not None,
             fields={name: asked.share(words) for name, words in {**in_source, **matched}.items()},
             forms=forms,
@@ -149,17 +160,17 @@ class Examiner:
         )
         return ranked, seen
 
-    def _found(self, asked: AskedWords, tokens: Sequence[str]) -> list[tuple[int, str]]:
-        """(place, word) of each occurrence of a word of the query among the tokens of a text."""
-        terms = self._reading.terms_of("english")
-        wanted = {term: lowercase(word) for word in asked.words for term in terms[word]}
-        return [(place, wanted[term]) for place, token in enumerate(tokens) for term in terms[token] if term in wanted]
 
-    def _boilerplate(self, asked: AskedWords, source: SourceText, found: Sequence[tuple[int, str]]) -> float:
-        """The share of matches in the body, by weight, that stand in lines which many documents repeat."""
-        repeated = self._found(asked, source.repeated)
-        total = sum(asked.weights[word] for _, word in found)
-        return sum(asked.weights[word] for _, word in repeated) / total if total else 0.0
+def _occurrences(asked: AskedWords, places: Mapping[str, Sequence[int]]) -> list[tuple[int, str]]:
+    """(place, word) of each occurrence of a word of the query in a field, by place."""
+    return sorted((place, word) for term, word in asked.terms.items() for place in places.get(term, ()))
+
+
+def _boilerplate(asked: AskedWords, source: SourceText, found: Sequence[tuple[int, str]]) -> float:
+    """The share of matches in the body, by weight, that stand in lines which many documents repeat."""
+    total = sum(asked.weights[word] for _, word in found)
+    repeated = sum(asked.weights[word] * source.in_repeated[term] for term, word in asked.terms.items())
+    return repeated / total if total else 0.0
 
 
 def _words_by_field(asked: AskedWords, row: SearchedRow) -> dict[str, frozenset[str]]:

@@ -52,6 +52,11 @@ _WORDS = re.compile(r"[^\W_]+")
 
 def corpus_facts(corpus: Corpus, source: Source) -> CorpusFacts:
     """The facts of a corpus; equal for equal corpora. An empty corpus has none of anything."""
+    return facts_and_repeated(corpus, source)[0]
+
+
+def facts_and_repeated(corpus: Corpus, source: Source) -> tuple[CorpusFacts, frozenset[str]]:
+    """The facts, and the digests of the lines that many bodies repeat."""
     sample = sampled(corpus.documents)
     read = [_fields_of(source, document) for document in sample]
     fields = {name: _field_facts([fields.get(name, "") for fields in read]) for name in source.fields}
@@ -60,7 +65,9 @@ def corpus_facts(corpus: Corpus, source: Source) -> CorpusFacts:
     bare = [_FENCE.sub("", text) for text in bodies]
     headed = {markup: _share(map(pattern.search, bare)) for markup, pattern in _HEADINGS.items()}
     html = _share(map(_HTML.search, bodies))
-    return CorpusFacts(
+    lines = [lines_by_digest(text) for text in bodies]
+    repeated = repeated_of(lines)
+    facts = CorpusFacts(
         documents=len(corpus.documents),
         sampled=len(sample),
         fields=fields,
@@ -71,12 +78,13 @@ def corpus_facts(corpus: Corpus, source: Source) -> CorpusFacts:
         lists=_share(map(_LIST.search, bare)),
         identifiers=_share(map(_has_identifiers, bodies)),
         acronyms=_share(map(acronyms, bodies)),
-        repeated_characters=_repeated_characters(bodies),
+        repeated_characters=_share_of_characters(lines, repeated, sum(map(len, bodies))),
         title_in_body=_share(begins_with(fields.get(body, ""), fields.get(title or "", "")) for fields in read),
         title=title,
         body=body,
         markup=_markup(headed, html),
     )
+    return facts, repeated
 
 
 def sampled(documents: Sequence[Document], most: int = MOST_SAMPLED) -> Sequence[Document]:
@@ -152,10 +160,7 @@ def _has_identifiers(text: str) -> bool:
     return False
 
 
-def _repeated_characters(texts: Sequence[str]) -> float:
-    lines = [lines_by_digest(text) for text in texts]
-    repeated = repeated_of(lines)
-    total = sum(map(len, texts))
+def _share_of_characters(lines: Sequence[Mapping[str, int]], repeated: frozenset[str], total: int) -> float:
     return sum(of_text.get(line, 0) for of_text in lines for line in repeated) / total if total else 0.0
 
 

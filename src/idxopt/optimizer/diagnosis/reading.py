@@ -19,7 +19,7 @@ from idxopt.hashing import digest
 from idxopt.operators.paths import value_at
 from idxopt.operators.row import text_of
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.diagnosis.facts import corpus_facts, is_repeated, lines_by_digest, repeated_of, sampled
+from idxopt.optimizer.diagnosis.facts import facts_and_repeated, is_repeated, sampled
 from idxopt.optimizer.diagnosis.findings import CorpusFacts
 from idxopt.program.schema import Source
 from idxopt.text.analysis import Analyzer, analyzer, standard_tokens
@@ -29,7 +29,8 @@ MOST_CHARACTERS = 200_000
 """Of one field of one document; what stands behind takes no part in a diagnosis."""
 _FREQUENCIES_FROM = 300
 """Documents that document frequencies are counted in: they only weigh the words of a query."""
-_MOST_TOKENS = 5_000_000
+_MOST_TOKENS, _MOST_SOURCE_TOKENS = 5_000_000, 1_000_000
+"""Tokens kept in memory: of lines, and of documents with the places of their terms."""
 _LONGEST_PART = 40
 
 _WORD = re.compile(r"[^\W_]+")
@@ -70,14 +71,34 @@ class Terms(dict[str, tuple[str, ...]]):
         return terms
 
 
+_english_terms = Terms("english")
+
+
 @dataclass(frozen=True)
 class SourceText:
-    """The source fields of one document as tokens, in their order, as written; `repeated`: those of its body that stand
-    in lines which many documents repeat.
+    """The source fields of one document as tokens, in their order, as written.
+
+    `repeated`: the tokens of its body that stand in lines which many documents repeat.
     """
 
     fields: Mapping[str, tuple[str, ...]]
     repeated: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> dict[str, dict[str, list[int]]]:
+        """The places of each English term, by field."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for name, tokens in self.fields.items():
+            of_field = found[name] = {}
+            for place, token in enumerate(tokens):
+                for term in _english_terms[token]:
+                    of_field.setdefault(term, []).append(place)
+        return found
+
+    @cached_property
+    def in_repeated(self) -> Counter[str]:
+        """How often each English term stands in repeated lines of the body."""
+        return Counter(term for token in self.repeated for term in _english_terms[token])
 
     def has_part(self, word: str) -> bool:
         """Whether one of its identifiers has the word as a part."""
@@ -123,6 +144,7 @@ class CorpusReading:
     lines: LineTokens = field(default_factory=LineTokens)
     terms: dict[str, Terms] = field(default_factory=dict)
     _sources: dict[str, SourceText] = field(default_factory=dict)
+    _held: int = 0
 
     def terms_of(self, analyzer_name: str) -> Terms:
         """The analyzer of that name, a token at a time."""
@@ -136,8 +158,10 @@ class CorpusReading:
             texts = {name: text_of(value_at(document, path)) for name, path in self.paths.items()}
             fields = {name: tuple(self.lines.of(text)) for name, text in texts.items()}
             found = SourceText(fields, self._repeated_tokens(texts[self.facts.body]))
-            if len(self._sources) >= 3_000:
+            self._held += sum(map(len, fields.values()))
+            if self._held > _MOST_SOURCE_TOKENS:
                 self._sources.clear()
+                self._held = sum(map(len, fields.values()))
             self._sources[doc_id] = found
         return found
 
@@ -171,13 +195,11 @@ def read_corpus(corpus: Corpus, source: Source) -> CorpusReading:
 
 
 def _read(corpus: Corpus, source: Source) -> CorpusReading:
-    facts = corpus_facts(corpus, source)
-    body = source.fields[facts.body]
-    lines = [lines_by_digest(text_of(value_at(document.source, body))) for document in sampled(corpus.documents)]
+    facts, repeated = facts_and_repeated(corpus, source)
     sample = sampled(corpus.documents, _FREQUENCIES_FROM)
     frequencies: Counter[str] = Counter()
     for document in sample:
         texts = (lowercase(text_of(value_at(document.source, path))) for path in source.fields.values())
         words = {word for text in texts for word in _WORD.findall(text)}
         frequencies.update({term for word in words for term in _english(word)})
-    return CorpusReading(facts, repeated_of(lines), len(sample), frequencies, dict(source.fields))
+    return CorpusReading(facts, repeated, len(sample), frequencies, dict(source.fields))

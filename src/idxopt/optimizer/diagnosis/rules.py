@@ -7,7 +7,8 @@ worse stands above, `above` what stands there. A query may have several kinds; `
 - `missing_identifier_form`: half or more of them lack a word of the query, but have it within an identifier, joined
   with its neighbour, or in parts.
 - `diluted_by_length`: half or more of them have more than half of the query, as much as the median of what stands above
-  (to .1), and are at least twice as long (their best rows, where documents are cut into rows).
+  (to .1), and are at least twice as long (their best rows, where documents are cut into rows); or they are longer than
+  300 words, and their best 100 words have more of the query, by .1, than the best 100 of the median above.
 - `split_answer`: half or more of them hold at least half of the query, but no 100 words hold more than .6 of that; or
   at least two relevant documents hold .75 of the query together, and none does alone.
 - `wrong_field_wins`: half or more of them are ahead by .25 in one field of what stands above, which has at least as
@@ -28,6 +29,7 @@ from idxopt.optimizer.diagnosis.findings import FailureKind
 GAP = 0.5
 AS_MUCH = 0.1
 LONGER = 2.0
+LONG_WORDS, CLOSER = 300, 0.1
 HELD, TOGETHER_IN_WINDOW, TOGETHER = 0.5, 0.6, 0.75
 AHEAD = 0.25
 BOILERPLATE = 0.5
@@ -74,8 +76,12 @@ def _most(documents: Sequence[Seen], holds: Callable[[Seen], bool]) -> bool:
 
 
 def _is_diluted(one: Seen, above: Sequence[Seen]) -> bool:
+    if one.covered <= 1 - GAP:
+        return False
     as_much = one.covered >= statistics.median(other.covered for other in above) - AS_MUCH
-    return one.covered > 1 - GAP and as_much and one.words >= LONGER * statistics.median(other.words for other in above)
+    longer = one.words >= LONGER * statistics.median(other.words for other in above)
+    closer = one.near - CLOSER >= statistics.median(other.near for other in above)
+    return (as_much and longer) or (one.words > LONG_WORDS and closer)
 
 
 def _is_spread(one: Seen) -> bool:
