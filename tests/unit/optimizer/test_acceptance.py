@@ -130,7 +130,7 @@ def test_ties_count_as_no_win():
 @given(arrays(np.float64, st.integers(1, 80), elements=st.floats(-1, 1, width=16)), st.integers(0, 3))
 def test_confidence_is_the_share_of_resampled_means_above_zero(differences, seed):
     generator = np.random.default_rng([seed, len(differences)])
-    drawn = generator.integers(0, len(differences), size=(4_000, len(differences)))
+    drawn = generator.integers(0, len(differences), size=(2_500, len(differences)))
     assert confidence(differences, seed) == np.mean(differences[drawn].sum(axis=1) > 1e-9)
 
 
