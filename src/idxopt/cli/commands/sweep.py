@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,7 +59,7 @@ def sweep(
             )
         done = carry_out(work.engine, plan)
     _show(settings, work.cluster, done)
-    return ExitCode.OK
+    return ExitCode.ERROR if done.failed else ExitCode.OK
 
 
 def _show(settings: Settings, cluster: str, done: Sweep) -> None:
@@ -67,7 +68,8 @@ def _show(settings: Settings, cluster: str, done: Sweep) -> None:
             {
                 "cluster": cluster,
                 "deleted": [{"index": one.index, "study": one.study, "expires": one.expires} for one in done.delete],
-                "left": [{"index": one.index, "reason": one.reason} for one in done.left],
+                "left": [asdict(one) for one in done.left],
+                "failed": [asdict(one) for one in done.failed],
             }
         )
         return
@@ -75,5 +77,7 @@ def _show(settings: Settings, cluster: str, done: Sweep) -> None:
         write(f"deleted {one.index}")
     for left in done.left:
         write(f"left    {left.index}: {left.reason}")
-    if not done.delete and not done.left:
+    for failed in done.failed:
+        write(f"failed  {failed.index}: {failed.reason}")
+    if not (done.delete or done.left or done.failed):
         write(f"{cluster}: there are no trial indices")

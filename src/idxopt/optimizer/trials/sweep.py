@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from idxopt.engines.port import Engine, IndexState, Reader
-from idxopt.errors import Conflict
+from idxopt.errors import Conflict, EngineError
 from idxopt.optimizer.trials.marks import PREFIX, Mark, mark_of
 
 
@@ -31,10 +31,11 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep would delete and leave, or what it did."""
+    """What a sweep would delete and leave, or what it did. `failed`: the engine did not let it go."""
 
     delete: tuple[Found, ...] = ()
     left: tuple[Left, ...] = ()
+    failed: tuple[Left, ...] = ()
 
 
 def plan_sweep(reader: Reader, now: dt.datetime, *, study: str | None = None, every: bool = False) -> Sweep:
@@ -60,17 +61,21 @@ def decide(states: Iterable[IndexState], now: dt.datetime, *, study: str | None 
 
 
 def carry_out(engine: Engine, sweep: Sweep) -> Sweep:
-    """Deletes what the plan names while it is still the same index; what was made anew meanwhile is left."""
+    """Deletes what the plan names while it is still the same index; what was made anew meanwhile is left. Where the
+    engine refuses one (`failed`), the others are deleted all the same.
+    """
     deleted: list[Found] = []
-    left = list(sweep.left)
+    left, failed = list(sweep.left), []
     for one in sweep.delete:
         try:
             engine.delete_index(one.index, one.uuid)
         except Conflict:
             left.append(Left(one.index, "it was made anew meanwhile"))
+        except EngineError as error:
+            failed.append(Left(one.index, error.message))
         else:
             deleted.append(one)
-    return Sweep(tuple(deleted), tuple(left))
+    return Sweep(tuple(deleted), tuple(left), tuple(failed))
 
 
 def _why_not(mark: Mark, study: str | None) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from idxopt.builds.lock import LockSettings
+from idxopt.deploy.destroy import destroy
+from idxopt.deploy.observed import observe
 from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.engines.port import LoadRow, SearchRequest, SearchResponse
 from idxopt.errors import BuildError, EvaluationError, SourceError, Unreachable, UsageError
@@ -19,6 +22,7 @@ from idxopt.optimizer.ports import METRICS, NDCG, Scores
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.trials import ClusterEvaluator, TrialSettings, embedded_trials
 from idxopt.optimizer.trials.marks import PREFIX, mark_of
+from tests.deploy import harness
 from tests.unit.builds.samples import ManualClock
 from tests.unit.optimizer.trials.collection import SLICED, everything, program, programs, small, titled
 
@@ -80,6 +84,22 @@ def test_nothing_is_left_after_an_error(engine):
     with pytest.raises(EvaluationError), evaluator:
         evaluator.rankings(program(), ["unknown"], 10)
     assert everything(engine)["indices"] == {}
+
+
+def test_deployments_neither_see_nor_remove_trials(engine, tmp_path):
+    data = harness.write_documents(tmp_path / "docs.jsonl", harness.documents(8))
+    deployed = harness.program("handbook", views=2)
+    harness.put_live(engine, deployed, data, tmp_path)
+    with trials(engine) as evaluator:
+        evaluator.scores(program("handbook"))
+        trial = {name: engine.get_index(name) for name in evaluator.indices}
+        assert harness.plan_of(engine, deployed).empty
+        seen = observe(engine, "handbook")
+        assert set(seen.indices).isdisjoint(trial)
+        gone = destroy(engine, "handbook", settings=LockSettings(heartbeat_s=0.5, ttl_s=2.0))
+        assert len(gone.indices) == 2
+        assert {name: engine.get_index(name) for name in evaluator.indices} == trial
+    assert {name for name in everything(engine)["indices"] if name.startswith(PREFIX)} == set()
 
 
 def test_a_view_shared_by_programs_is_built_once(engine):

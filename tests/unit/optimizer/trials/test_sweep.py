@@ -11,7 +11,7 @@ import pytest
 
 from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.engines.port import AliasAction, IndexState
-from idxopt.errors import ExitCode
+from idxopt.errors import ExitCode, Forbidden
 from idxopt.optimizer.trials.marks import Mark
 from idxopt.optimizer.trials.sweep import Found, carry_out, decide, plan_sweep
 from tests.e2e.runner import run
@@ -132,3 +132,28 @@ def test_an_alias_keeps_a_trial(engine):
     assert Found(OVER.index, "", "s1", OVER.expires) not in plan_sweep(engine, NOW, every=True).delete
     run("sweep", "--all", "--yes")
     assert OVER.index in listed(engine)
+
+
+class _Denying(EmbeddedEngine):
+    """The user may delete all but one."""
+
+    def delete_index(self, name: str, uuid: str) -> None:
+        if name == OVER.index:
+            raise Forbidden("you may not delete it", place=name)
+        super().delete_index(name, uuid)
+
+
+def test_one_that_may_not_be_deleted_keeps_no_other(tmp_path, engine):
+    denying = _Denying(tmp_path / "index")
+    done = carry_out(denying, plan_sweep(denying, NOW, every=True))
+    denying.close()
+    assert [one.index for one in done.delete] == [RUNNING.index, OTHER.index]
+    assert [(one.index, one.reason) for one in done.failed] == [(OVER.index, "you may not delete it")]
+    assert {OVER.index, RUNNING.index, OTHER.index} & listed(engine) == {OVER.index}
+
+
+def test_a_failure_is_the_exit_code(engine, monkeypatch):
+    monkeypatch.setattr(EmbeddedEngine, "delete_index", _Denying.delete_index)
+    ran = run("sweep")
+    assert ran.code == ExitCode.ERROR
+    assert f"failed  {OVER.index}: you may not delete it" in ran.out
