@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from idxopt.engines.port import Reader
 from idxopt.errors import NotFound, SourceError
 from idxopt.evaluation.synthetic.clicks import Shown
 from idxopt.operators.paths import value_at
+
+T = TypeVar("T", int, str)
 
 QUERIES, EVENTS = "ubi_queries", "ubi_events"
 CLICK, IMPRESSION = "click", "impression"
@@ -45,12 +47,22 @@ class Ubi:
 
 @dataclass
 class _Asked:
+    """A query with its events. Where several say the same thing, the smallest counts: events come in no order."""
+
     text: str
     client: str | None
     hits: Sequence[str]
     session: str | None = None
-    shown: dict[str, int] = field(default_factory=dict)
+    shown: dict[str, int | None] = field(default_factory=dict)
     clicked: dict[str, int | None] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Positions of all that was shown."""
+        known = {object_: place for object_, place in self.shown.items() if place is not None}
+        if not known:
+            known = {hit: position for position, hit in reversed(list(enumerate(self.hits, 1)))}
+        return {**{object_: place for object_, place in self.clicked.items() if place is not None}, **known}
 
 
 def read_ubi(engine: Reader, ubi: Ubi) -> Iterator[Shown]:
@@ -65,11 +77,10 @@ def read_ubi(engine: Reader, ubi: Ubi) -> Iterator[Shown]:
             continue
         joined += 1
         ordinal = _whole(value_at(event, "event_attributes.position.ordinal"))
-        one.session = one.session or _text(event.get("session_id")) or _text(event.get("client_id"))
-        if event["action_name"] in ubi.clicks:
-            one.clicked.setdefault(str(object_), ordinal)
-        elif ordinal is not None:
-            one.shown.setdefault(str(object_), ordinal)
+        one.session = _first(one.session, _text(event.get("session_id")))
+        one.client = _first(one.client, _text(event.get("client_id")))
+        places: dict[str, Any] = one.clicked if event["action_name"] in ubi.clicks else one.shown
+        places[str(object_)] = _first(places.get(str(object_)), ordinal)
     if not joined:
         raise SourceError(
             f"holds no {' or '.join(actions)} event with an object that belongs to one of the {len(asked)} queries of "
@@ -98,10 +109,12 @@ def _asked(engine: Reader, ubi: Ubi) -> dict[str, _Asked]:
 
 
 def _shown(one: _Asked) -> Iterator[Shown]:
-    shown = one.shown or {hit: position for position, hit in reversed(list(enumerate(one.hits, 1)))}
-    places = {**{object_: place for object_, place in one.clicked.items() if place is not None}, **shown}
-    for object_, position in places.items():
+    for object_, position in one.places.items():
         yield Shown(one.text, object_, position, 1, int(object_ in one.clicked), one.session or one.client)
+
+
+def _first(one: T | None, other: T | None) -> T | None:
+    return min((value for value in (one, other) if value is not None), default=None)
 
 
 def _scan(
