@@ -6,6 +6,7 @@ time; how many rows it really makes is the evaluator's to count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from idxopt.program.effects import step_effect
@@ -24,10 +25,18 @@ MOST_WINDOW = 10_000
 MOST_COPIES = 4
 """How often overlapping windows, all slices of a view together, may repeat a text."""
 MOST_REGEX = 200
-"""Code points of a regular expression, and of a replacement."""
+"""Code points of a regular expression."""
+MOST_REPLACEMENT = 40
+"""Code points of a replacement."""
+MOST_GROUPS = 3
+"""Groups that a replacement repeats."""
+MOST_REPLACING = 4
+"""Steps of one view that replace by a regular expression."""
 MOST_TERMS = 2_000
 MOST_TERM_CHARACTERS = 100_000
 """Of one table, keys and values together."""
+
+_GROUP = re.compile(r"\\[0-9]")
 
 
 def beyond_bounds(program: Program, current: Program) -> str | None:
@@ -72,6 +81,9 @@ def _of_steps(view: View, before: View | None) -> Iterator[str]:
     rows = sum(step_effect(step).many_rows for step in view.steps)
     if rows > MOST_ROW_STEPS:
         yield f"{rows} steps that make rows, and at most {MOST_ROW_STEPS} are allowed"
+    replacing = sum(isinstance(step, Normalize) and step.scheme == "regex_replace" for step in view.steps)
+    if replacing > MOST_REPLACING:
+        yield f"{replacing} steps that replace by regular expressions, and at most {MOST_REPLACING} are allowed"
     copies = 1.0
     for step in view.steps:
         if step not in known:
@@ -87,7 +99,8 @@ def _of_step(step: Step) -> Iterator[str]:
         case Slice():
             yield from _of_slice(step)
         case Normalize():
-            yield from _of_regex(step.pattern or "", step.replacement)
+            yield from _of_regex(step.pattern or "")
+            yield from _of_replacement(step.replacement)
             yield from _of_table(step.table or {})
         case Synonyms():
             yield from _of_table(step.table)
@@ -109,10 +122,17 @@ def _of_slice(step: Slice) -> Iterator[str]:
         yield f"a window of {step.window:,} {step.unit} is out of bounds ({least} to {MOST_WINDOW:,})"
 
 
-def _of_regex(*texts: str) -> Iterator[str]:
-    longest = max(map(len, texts))
-    if longest > MOST_REGEX:
-        yield f"a regular expression of {longest} characters, and at most {MOST_REGEX} are allowed"
+def _of_regex(pattern: str) -> Iterator[str]:
+    if len(pattern) > MOST_REGEX:
+        yield f"a regular expression of {len(pattern)} characters, and at most {MOST_REGEX} are allowed"
+
+
+def _of_replacement(text: str) -> Iterator[str]:
+    if len(text) > MOST_REPLACEMENT or len(_GROUP.findall(text)) > MOST_GROUPS:
+        yield (
+            f"a replacement of {len(text)} characters and {len(_GROUP.findall(text))} groups; at most "
+            f"{MOST_REPLACEMENT} and {MOST_GROUPS} are allowed"
+        )
 
 
 def _of_table(table: dict[str, str | list[str]]) -> Iterator[str]:

@@ -114,7 +114,7 @@ class LlmProposer:
         return []
 
     def _refuse(self, number: int, sample: int, reason: str) -> None:
-        refusal = Refusal(number, sample, reason)
+        refusal = Refusal(number, sample, " ".join(reason.split()))
         if len(self.refusals) < MOST_KEPT:
             self.refusals.append(refusal)
         if self._note is not None:

@@ -8,8 +8,9 @@ new runs that step alone, one that changes another field runs nothing for this o
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ from idxopt.program.steps import Reorganize, Reweight, Step
 MAX_ROWS_A_DOCUMENT = 200
 """Rows a document in the mean from which a candidate is refused: it would be many times the corpus."""
 _FREE_ROWS = 10_000
+MAX_GROWTH = 8
+"""How many times the characters of all source fields a step may write, from which a candidate is refused."""
+_FREE_CHARACTERS = 2_000_000
 _KEPT_CHARACTERS = 400_000_000
 """Characters of text in kept rows; those used longest ago go first."""
 
@@ -141,8 +145,10 @@ class Texts:
 
     def _run(self, rows: Rows, step: Step, context: Context) -> Rows:
         transform = compile_step(step, context)
+        written_fields = step_effect(step).writes
         made: Rows = []
         total, most = 0, _FREE_ROWS + MAX_ROWS_A_DOCUMENT * len(rows)
+        written, most_written = 0, _FREE_CHARACTERS + MAX_GROWTH * self._source_characters
         for each in rows:
             try:
                 made.append(transform(each))
@@ -152,13 +158,26 @@ class Texts:
                     f"document {doc_id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
                 ) from error
             total += len(made[-1])
+            written += _characters(made[-1], written_fields)
             if total > most:
                 raise ProgramError(
                     f"a step makes more than {MAX_ROWS_A_DOCUMENT} rows a document",
                     place=f"{step.op}",
                     remedy="use larger windows",
                 )
+            if written > most_written:
+                raise ProgramError(
+                    f"a step writes more than {MAX_GROWTH} times the text that there is",
+                    place=f"{step.op}",
+                    remedy="use shorter replacements, smaller tables, or less overlap",
+                )
         return made
+
+    @cached_property
+    def _source_characters(self) -> int:
+        """Of all texts that documents hold."""
+        documents = self._corpus.documents
+        return sum(len(text) for document in documents for text in document.source.values() if isinstance(text, str))
 
     def _keep(self, key: str, rows: Rows) -> None:
         size = sum(
@@ -174,6 +193,13 @@ class Texts:
 def _row_set(key: str, rows: Rows) -> RowSet:
     sizes = np.array([len(each) for each in rows], dtype=np.int64)
     return RowSet(key, np.repeat(np.arange(len(rows)), sizes))
+
+
+def _characters(rows: Sequence[Row], names: Iterable[str]) -> int:
+    """Of some fields; structures, which are never searched, do not count."""
+    values = [row.fields.get(name) for row in rows for name in names]
+    lists = [value if isinstance(value, list) else [value] for value in values]
+    return sum(len(item) for value in lists for item in value if isinstance(item, str))
 
 
 def _plain(step: Step) -> list[Any]:
