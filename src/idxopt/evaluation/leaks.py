@@ -90,7 +90,7 @@ class Leaks:
         if duplicates.groups:
             found.append(
                 f"{duplicates.documents} of {duplicates.compared} documents are near-duplicates of another, in "
-                f"{len(duplicates.groups)} groups ({duplicates.exact} with equal words): of a group only one may be "
+                f"{len(duplicates.groups)} {'group' if len(duplicates.groups) == 1 else 'groups'} ({duplicates.exact} with equal words): of a group only one may be "
                 f"judged"
             )
         if copied.copies:

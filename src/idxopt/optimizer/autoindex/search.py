@@ -199,12 +199,13 @@ class Search:
                     break
                 del self._log[mark:]
                 raise
-            new = [each for each in proposals[: wanted - len(chosen)] if each.edits not in heard]
-            heard += [proposal.edits for proposal in new]
-            for proposal in new:
-                candidate = self._admitted(proposal, self.round + 1, chosen)
-                chosen += [candidate] if candidate else []
-            if not new or len(chosen) == wanted:
+            before = len(heard)
+            for proposal in proposals[: wanted - len(chosen)]:
+                if proposal.edits not in heard:
+                    heard.append(proposal.edits)
+                    candidate = self._admitted(proposal, self.round + 1, chosen)
+                    chosen += [candidate] if candidate else []
+            if len(heard) == before or len(chosen) == wanted:
                 break
         self.round += 1
         refused = {outcome.candidate.hash: outcome.refused or "" for outcome in self._log[mark:]}
