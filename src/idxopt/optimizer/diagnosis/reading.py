@@ -103,7 +103,7 @@ class SourceText:
     def has_part(self, word: str) -> bool:
         """Whether one of its identifiers has the word as a part."""
         terms = _english(word)
-        return bool(terms) and self._parts.issuperset(terms)
+        return len(word) > 1 and bool(terms) and self._parts.issuperset(terms)
 
     @cached_property
     def _parts(self) -> frozenset[str]:

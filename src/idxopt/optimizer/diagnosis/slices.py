@@ -39,9 +39,11 @@ _QUESTION_WORDS = frozenset(
 
 def content_words(text: str) -> list[str]:
     """The distinct words of a query as they are written, in order, without stop words; all words where no other is."""
-    tokens = {lowercase(token): token for token in reversed(standard_tokens(text))}
-    content = {word: token for word, token in tokens.items() if word not in STOP_WORDS}
-    return list(reversed((content or tokens).values()))
+    tokens: dict[str, str] = {}
+    for token in standard_tokens(text):
+        tokens.setdefault(lowercase(token), token)
+    content = [token for word, token in tokens.items() if word not in STOP_WORDS]
+    return content or list(tokens.values())
 
 
 def kinds_of(text: str) -> tuple[QueryKind, ...]:
