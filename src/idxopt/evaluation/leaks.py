@@ -88,10 +88,10 @@ class Leaks:
                 f"({', '.join(missing.examples)})"
             )
         if duplicates.groups:
+            groups = "1 group" if len(duplicates.groups) == 1 else f"{len(duplicates.groups)} groups"
             found.append(
-                f"{duplicates.documents} of {duplicates.compared} documents are near-duplicates of another, in "
-                f"{len(duplicates.groups)} {'group' if len(duplicates.groups) == 1 else 'groups'} ({duplicates.exact} with equal words): of a group only one may be "
-                f"judged"
+                f"{duplicates.documents} of {duplicates.compared} documents are near-duplicates of another, in {groups} "
+                f"({duplicates.exact} with equal words): of a group only one may be judged"
             )
         if copied.copies:
             found.append(
