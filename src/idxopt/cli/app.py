@@ -20,6 +20,7 @@ from idxopt.cli.commands import (
     explain,
     fidelity,
     history,
+    optimize,
     plan,
     preset,
     profile,
@@ -30,6 +31,7 @@ from idxopt.cli.commands import (
     serve,
     show,
     status,
+    study,
     sweep,
     unlock,
     validate,
@@ -94,6 +96,7 @@ _COMMANDS = (
     ("search", search.search, SEARCH),
     ("explain", explain.explain, SEARCH),
     ("profile", profile.profile, OPTIMIZE),
+    ("optimize", optimize.optimize, OPTIMIZE),
     ("sweep", sweep.sweep, OPTIMIZE),
     ("evaluate", evaluate.evaluate, EVALUATE),
     ("compare", compare.compare, EVALUATE),
@@ -107,6 +110,17 @@ for _name, _function, _panel in _COMMANDS:
 
 _GROUPS: tuple[tuple[str, str, str, dict[str, Callable[..., ExitCode]]], ...] = (
     ("preset", "Programs to start from.", TOOLS, {"list": preset.list_presets, "show": preset.show_preset}),
+    (
+        "study",
+        "Studies of idxopt optimize: list, show, export, diagnose.",
+        OPTIMIZE,
+        {
+            "list": study.list_studies,
+            "show": study.show_study,
+            "export": study.export_program,
+            "diagnose": study.diagnose_study,
+        },
+    ),
     ("queries", "Judgments for those who have none.", EVALUATE, {"make": queries.make}),
     ("serve", "Servers: models for idxopt and for others.", SEARCH, {"models": serve.serve_models}),
     ("experiment", "Experiments of the papers on collections of your own.", EVALUATE, {"prime": experiment.prime}),

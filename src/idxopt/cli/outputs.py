@@ -9,6 +9,7 @@ from pathlib import Path
 from idxopt.errors import SourceError, UsageError
 
 PLAN_SCHEMA = "idxopt-plan/"
+PROGRAM_SCHEMA = "idxopt/"
 
 
 def refuse_foreign(path: Path, option: str, what: str, ours: Callable[[Path], bool], read: Iterable[Path] = ()) -> None:
@@ -36,6 +37,15 @@ def is_plan(path: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(value, dict) and str(value.get("schema", "")).startswith(PLAN_SCHEMA)
+
+
+def is_program(path: Path) -> bool:
+    """True for a program.json, of any version."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and str(value.get("schema", "")).startswith(PROGRAM_SCHEMA)
 
 
 def is_run(path: Path) -> bool:

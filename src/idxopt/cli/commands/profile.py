@@ -12,6 +12,7 @@ import typer
 
 from idxopt.cli import options
 from idxopt.cli.mapping import mapped_program
+from idxopt.cli.outputs import is_program
 from idxopt.cli.progress import ConsoleProgress, counting
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
@@ -87,7 +88,7 @@ def _wanted(
     from idxopt.program.validate import load_program
 
     path = Path(what)
-    if path.suffix == ".json" and path.is_file() and _is_program(path):
+    if path.suffix == ".json" and path.is_file() and is_program(path):
         program = load_program(path)
         place = work.source_place(source)
         if place is None:
@@ -112,16 +113,6 @@ def _named_fields(program: Program) -> Iterator[None]:
             raise
         remedy = f"say what there is with --field FIELD=PATH, --id PATH; {str(error.remedy).rpartition('; ')[2]}"
         raise SourceError(error.message, remedy=remedy, place=error.place) from error
-
-
-def _is_program(path: Path) -> bool:
-    import json
-
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and str(value.get("schema", "")).startswith("idxopt/")
 
 
 def _sampled(source: Source, program: Program, size: int, progress: ConsoleProgress) -> tuple[list[Text], int, int]:

@@ -15,13 +15,15 @@ from typing import Any
 from idxopt.errors import ConfigError
 
 
-def unified(old: Mapping[str, Any] | None, new: Mapping[str, Any], name: str) -> str:
-    """A unified diff of the canonical programs, one value a line."""
+def unified(
+    old: Mapping[str, Any] | None, new: Mapping[str, Any], name: str, *, sides: tuple[str, str] = ("live", "planned")
+) -> str:
+    """A unified diff of the canonical programs, one value a line. `sides`: what the two are called."""
     lines = difflib.unified_diff(
         [] if old is None else _text(old).splitlines(keepends=True),
         _text(new).splitlines(keepends=True),
-        f"live/{name}.json",
-        f"planned/{name}.json",
+        f"{sides[0]}/{name}.json",
+        f"{sides[1]}/{name}.json",
     )
     return "".join(lines)
 

@@ -43,12 +43,13 @@ class Driver:
         self._deadline = deadline
         self._next = BASELINE_TRIAL
         self._done = 0
+        self._engine = scoring.setting.engine
         self._written = 0
 
     def baseline(self, candidate: Candidate) -> Scores:
         """Scores the baseline as trial 0. Raises what makes scoring fail: without a baseline there is no study."""
         self._progress.stage("score the baseline")
-        self._store.begin(BASELINE_TRIAL, 0, candidate, self._scoring.setting.engine)
+        self._store.begin(BASELINE_TRIAL, 0, candidate, self._engine)
         result = self._scoring.one(candidate)
         if result.scores is None:
             raise result.error or BuildError("the baseline has no scores", remedy="look at the program")
@@ -80,7 +81,7 @@ class Driver:
         """Scores what is pending and reports it; why the search was stopped meanwhile, if it was."""
         first = self._next
         trials = [
-            self._store.begin(first + place, search.round, candidate, self._scoring.setting.engine)
+            self._store.begin(first + place, search.round, candidate, self._engine, search.current.hash)
             for place, candidate in enumerate(pending)
         ]
         self._next = first + len(pending)
@@ -129,7 +130,7 @@ class Driver:
             number = numbers.get(id(outcome.candidate))
             if number is None:
                 number, self._next = self._next, self._next + 1
-                self._store.begin(number, outcome.round, outcome.candidate, self._scoring.setting.engine)
+                self._store.begin(number, outcome.round, outcome.candidate, self._engine)
             decisions.append((number, _STATUS[outcome.status], outcome.refused, outcome.gain, outcome.confidence))
         self._store.decide(decisions)
 

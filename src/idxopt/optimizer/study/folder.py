@@ -52,6 +52,10 @@ class StudyFolder:
         """The winner."""
         return self.path / "program.json"
 
+    def diagnosis(self, of: str) -> Path:
+        """Why queries fail under the `baseline` or the `winner`."""
+        return self.path / f"diagnosis-{of}.json"
+
     @property
     def rejects(self) -> Path:
         return self.path / "rejects.jsonl"

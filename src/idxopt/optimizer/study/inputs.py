@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 from idxopt.errors import SourceError, UsageError
 from idxopt.evaluation.judgments import JudgedQueries, Qrels, Query
+from idxopt.models.ports import Generator
 from idxopt.operators.row import Document
 from idxopt.optimizer.autoindex.settings import SearchSettings
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import Evaluator, Proposer
+from idxopt.optimizer.record import Stage
 from idxopt.optimizer.splits import HELD_OUT
 from idxopt.optimizer.study.replies import RecordedGenerator
 from idxopt.program.schema import Program
@@ -22,6 +24,7 @@ from idxopt.sources import Rejects, Source
 EMBEDDED = "embedded"
 INCREMENTAL = "idxopt.optimizer.scoring.evaluator:IncrementalEvaluator"
 MOST_WORKERS = 2
+Staged = Callable[[Corpus, Sequence[Query], Qrels, Program, Program], tuple[Stage, ...]]
 
 
 class Progress(Protocol):
@@ -72,16 +75,26 @@ class EngineChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposerChoice:
-    """Who proposes. `made` gets the corpus, the baseline and, where a language model is asked, its generator.
+class ProposerTools:
+    """What a proposer is made with. `generator`: where a language model is asked; `note` writes down an event, once."""
 
-    `open_generator` wraps the program's generator for a study: answers kept, money reserved. `identity`: what else
+    corpus: Corpus
+    baseline: Program
+    generator: RecordedGenerator | None
+    note: Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposerChoice:
+    """Who proposes.
+
+    `generator` is that model, unwrapped: a study keeps its answers and reserves its money. `identity`: what else
     decides the proposals (the model and the version of its prompt); it stands in the manifest.
     """
 
     name: str
-    made: Callable[[Corpus, Program, RecordedGenerator | None], Proposer]
-    generator: Any = None
+    made: Callable[[ProposerTools], Proposer]
+    generator: Generator | None = None
     identity: str = ""
     currency: str = "USD"
 
@@ -96,6 +109,7 @@ class StudySettings:
 
     `held_out`, `test`: shares of the queries. `sample`: documents to search with (None: all). `max_p95_ms`: a slower
     program is refused; a measured time, so such a study is repeatable only from its own store of scores.
+    `allow_missing`: judged documents that are not in the corpus are a note instead of an error.
     """
 
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -103,6 +117,7 @@ class StudySettings:
     test: float = 0.0
     sample: int | None = None
     max_p95_ms: float | None = None
+    allow_missing: bool = False
 
     def __post_init__(self) -> None:
         if self.sample is not None and self.sample < 2:
@@ -116,10 +131,10 @@ class StudySettings:
 
     def plain(self) -> dict[str, Any]:
         """JSON for the manifest."""
-        return {**asdict(self.search), "held_out": self.held_out, "test": self.test, **self._limits()}
+        return {**asdict(self.search), "held_out": self.held_out, "test": self.test, **self._further()}
 
-    def _limits(self) -> dict[str, Any]:
-        return {"sample": self.sample, "max_p95_ms": self.max_p95_ms}
+    def _further(self) -> dict[str, Any]:
+        return {"sample": self.sample, "max_p95_ms": self.max_p95_ms, "allow_missing": self.allow_missing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +155,11 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class StudyInputs:
-    """Everything that a study is run with. `baseline` is the program that is to be improved."""
+    """Everything that a study is run with. `baseline` is the program that is to be improved.
+
+    `plan_options` stand behind the program in the printed `idxopt plan`. `staged`: makes the table of baseline and
+    winner behind other pipelines, where there are models for it.
+    """
 
     name: str
     source: Source
@@ -150,6 +169,8 @@ class StudyInputs:
     engine: EngineChoice = field(default_factory=EngineChoice)
     settings: StudySettings = field(default_factory=StudySettings)
     limits: RunLimits = field(default_factory=RunLimits)
+    plan_options: str = ""
+    staged: Staged | None = None
 
 
 def read_corpus(source: Source, rejects: Rejects, progress: Progress) -> Corpus:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import numpy as np
 
 from idxopt.errors import (
     BudgetReached,
@@ -22,12 +19,11 @@ from idxopt.errors import (
 )
 from idxopt.operators.parallel import Crashed, Pool
 from idxopt.optimizer.ports import Candidate, Evaluator
+from idxopt.optimizer.study.latency import Latency
 from idxopt.optimizer.study.scores import ScoreStore, Setting, StoredScores
 from idxopt.optimizer.study.worker import Scored, Work, scored
 from idxopt.program.schema import Program
 
-TIMED_QUERIES = 50
-"""Queries that the 95th percentile of latency is measured with, each by itself."""
 _NO_FAULT_OF_THE_PROGRAM = (
     BudgetReached,
     ConfigError,
@@ -50,7 +46,10 @@ class Result:
 
 
 class Scoring:
-    """Scores programs over one corpus and list of queries. `max_p95_ms`: slower programs count as failed."""
+    """Scores programs over one corpus and list of queries.
+
+    `latency` measures each program that is scored; slower than `max_p95_ms` counts as failed.
+    """
 
     def __init__(
         self,
@@ -60,12 +59,14 @@ class Scoring:
         *,
         pool: Pool | None = None,
         max_p95_ms: float | None = None,
+        latency: Latency | None = None,
     ) -> None:
         self.evaluator = evaluator
         self.setting = setting
         self._store = store
         self._pool = pool
         self._max_p95_ms = max_p95_ms
+        self._latency = latency
 
     def results(self, candidates: Sequence[Candidate]) -> Iterator[Result]:
         """Each candidate's result as it is known: first those of the store, then the others in their order.
@@ -76,7 +77,7 @@ class Scoring:
         waiting = []
         for candidate in candidates:
             known = self._store.get(self.setting, candidate.hash)
-            if known is None or (self._max_p95_ms is not None and known.p95_ms is None):
+            if known is None or (self._latency is not None and known.p95_ms is None):
                 waiting.append(candidate)
             else:
                 yield self._checked(candidate, known, cached=True)
@@ -87,10 +88,14 @@ class Scoring:
                 yield Result(candidate, None, found)
                 continue
             scores, seconds = found
-            p95 = None if self._max_p95_ms is None else self._p95_ms(candidate.program)
+            p95 = None if self._latency is None else self._latency(candidate.program)
             stored = StoredScores(scores, seconds, p95)
             self._store.put(self.setting, candidate.hash, stored)
             yield self._checked(candidate, stored, cached=False)
+
+    def known(self, program: str) -> StoredScores | None:
+        """What the store has of the program with this hash."""
+        return self._store.get(self.setting, program)
 
     def one(self, candidate: Candidate) -> Result:
         """The result of a single candidate."""
@@ -112,25 +117,6 @@ class Scoring:
             remedy="raise --max-p95",
         )
         return Result(candidate, stored, slow, cached=cached)
-
-    def _p95_ms(self, program: Program) -> float:
-        return p95_ms(self.evaluator, program)
-
-
-def p95_ms(evaluator: Evaluator, program: Program) -> float:
-    """95th percentile of the milliseconds that a query takes, over at most TIMED_QUERIES queries, after one to warm up.
-
-    A measured time: it differs from run to run, and a study keeps the first one.
-    """
-    step = max(1, len(evaluator.queries) // TIMED_QUERIES)
-    ids = [query.id for query in evaluator.queries[::step]][:TIMED_QUERIES]
-    evaluator.rankings(program, ids[:1], 10)
-    times = []
-    for query_id in ids:
-        started = time.perf_counter()
-        evaluator.rankings(program, [query_id], 10)
-        times.append(1_000 * (time.perf_counter() - started))
-    return float(np.percentile(times, 95))
 
 
 @contextmanager

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS trials (
   number INTEGER PRIMARY KEY, round INTEGER NOT NULL, hash TEXT NOT NULL, program TEXT NOT NULL, proposal TEXT,
   status TEXT NOT NULL CHECK (status IN ('running', 'complete', 'refused', 'invalid', 'failed')),
   reason TEXT, gain REAL, confidence REAL, seconds REAL NOT NULL DEFAULT 0, p95_ms REAL,
-  cached INTEGER NOT NULL DEFAULT 0, engine TEXT NOT NULL, started_at REAL NOT NULL
+  cached INTEGER NOT NULL DEFAULT 0, engine TEXT NOT NULL, against TEXT,
+  started_at REAL NOT NULL
 );
 CREATE TABLE IF NOT EXISTS answers (
   model TEXT NOT NULL, prompt TEXT NOT NULL, text TEXT NOT NULL, tokens_in INTEGER NOT NULL,
@@ -42,7 +43,7 @@ CREATE TABLE IF NOT EXISTS events (
 """
 _TRIAL = (
     "number, round, hash, program, proposal, status, reason, gain, confidence, seconds, p95_ms, cached, engine,"
-    " started_at"
+    " against, started_at"
 )
 
 
@@ -53,6 +54,7 @@ class StoredTrial:
     `status`: `running`; `complete`: scored and kept; `refused`: scored and not kept; `invalid`: no valid program;
     `failed`: it could not be built or scored. `reason` says why where it was not kept. `gain` and `confidence` are
     those of the decision. `seconds`: what scoring took, also where an earlier run did it (`cached`).
+    `against`: hash of the program that it would have replaced.
     """
 
     number: int
@@ -68,6 +70,7 @@ class StoredTrial:
     seconds: float = 0.0
     p95_ms: float | None = None
     cached: bool = False
+    against: str | None = None
     started_at: float = 0.0
 
 
@@ -107,7 +110,9 @@ class StudyStore:
         with self._database.transaction() as db:
             return db.execute("DELETE FROM trials WHERE status = 'running'").rowcount
 
-    def begin(self, number: int, round_: int, candidate: Candidate, engine: str) -> StoredTrial:
+    def begin(
+        self, number: int, round_: int, candidate: Candidate, engine: str, against: str | None = None
+    ) -> StoredTrial:
         """The trial with this number: as an earlier run left it, or begun now.
 
         Raises BuildError where an earlier run had another program there: the search is then not the one that it was.
@@ -125,9 +130,18 @@ class StudyStore:
         program = json.dumps(canonical(candidate.program), ensure_ascii=False, sort_keys=True)
         with self._database.transaction() as db:
             db.execute(
-                "INSERT INTO trials (number, round, hash, program, proposal, status, engine, started_at)"
-                " VALUES (?, ?, ?, ?, ?, 'running', ?, ?)",
-                (number, round_, candidate.hash, program, _proposal_text(candidate.proposal), engine, time.time()),
+                "INSERT INTO trials (number, round, hash, program, proposal, status, engine, against,"
+                " started_at) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)",
+                (
+                    number,
+                    round_,
+                    candidate.hash,
+                    program,
+                    _proposal_text(candidate.proposal),
+                    engine,
+                    against,
+                    time.time(),
+                ),
             )
         begun = self.trial(number)
         assert begun is not None  # it was inserted
@@ -196,6 +210,11 @@ class StudyStore:
         with self._database.transaction() as db:
             db.execute("INSERT INTO events (at, kind, text) VALUES (?, ?, ?)", (time.time(), kind, text))
 
+    def note_once(self, kind: str, text: str) -> None:
+        """Adds an event, unless one with the same words is there: a search that is driven again says the same again."""
+        if not self._database.read("SELECT 1 FROM events WHERE kind = ? AND text = ?", (kind, text)):
+            self.note(kind, text)
+
     def events(self) -> list[StoredEvent]:
         """All events, in the order in which they came."""
         return [StoredEvent(*row) for row in self._database.read("SELECT at, kind, text FROM events ORDER BY id")]
@@ -210,7 +229,23 @@ def _proposal_text(proposal: Proposal | None) -> str | None:
 
 
 def _trial(row: tuple[Any, ...]) -> StoredTrial:
-    number, round_, hash_, program, proposal, status, reason, gain, confidence, seconds, p95, cached, engine, at = row
+    (
+        number,
+        round_,
+        hash_,
+        program,
+        proposal,
+        status,
+        reason,
+        gain,
+        confidence,
+        seconds,
+        p95,
+        cached,
+        engine,
+        against,
+        at,
+    ) = row
     return StoredTrial(
         number=number,
         round=round_,
@@ -225,6 +260,7 @@ def _trial(row: tuple[Any, ...]) -> StoredTrial:
         seconds=seconds,
         p95_ms=p95,
         cached=bool(cached),
+        against=against,
         started_at=at,
     )
 

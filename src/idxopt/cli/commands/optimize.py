@@ -1,0 +1,277 @@
+"""`idxopt optimize`: searches for a better program on documents and judged queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from idxopt.cli import options
+from idxopt.cli.progress import stoppable
+from idxopt.cli.session import Session, session
+from idxopt.cli.settings import Settings
+from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.cli.studies import (
+    EMBEDDED,
+    JudgmentOptions,
+    engine_choice,
+    judged_sets,
+    proposing_model,
+    start_program,
+)
+from idxopt.cli.units import parse_seconds
+from idxopt.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from idxopt.optimizer.study.run import StudyResult
+
+JUDGED, PROGRAM, SEARCH, LIMITS = "Judged queries", "Program to start from", "Search", "Limits"
+SEARCHERS = ("autoindex",)
+
+
+def optimize(
+    settings: Settings,
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="Documents: a file, a folder, a BEIR folder, or index:NAME.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FOLDER", help="Folder of the study. Given again, the study goes on."),
+    ],
+    searcher: Annotated[str, typer.Option("--searcher", help="autoindex.")] = "autoindex",
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--dev",
+            "--judgments",
+            metavar="FOLDER",
+            rich_help_panel=JUDGED,
+            help="Judged queries to search with (repeatable: a change may lose on none). Default: those in SOURCE.",
+        ),
+    ] = None,
+    test: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--test", metavar="FOLDER", rich_help_panel=JUDGED, help="Judged queries that the search never sees."
+        ),
+    ] = None,
+    queries: options.Queries = None,
+    qrels: options.Qrels = None,
+    dataset: options.Dataset = None,
+    split: options.Split = None,
+    held_out: Annotated[
+        float,
+        typer.Option("--held-out", min=0.0, max=0.9, rich_help_panel=JUDGED, help="Share that is read at the end."),
+    ] = 0.2,
+    test_share: Annotated[
+        float,
+        typer.Option("--test-share", min=0.0, max=0.9, rich_help_panel=JUDGED, help="Share that is kept for the test."),
+    ] = 0.0,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", rich_help_panel=JUDGED, help="Judged documents may be missing.")
+    ] = False,
+    program: Annotated[
+        Path | None,
+        typer.Option(
+            "--program", metavar="PROGRAM", rich_help_panel=PROGRAM, help="Default: BM25 over all fields in one."
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", rich_help_panel=PROGRAM, help="Public name of the program.")
+    ] = "docs",
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            metavar="FIELD=PATH",
+            rich_help_panel=PROGRAM,
+            help="Fields (repeatable). Default: title=title and body=text.",
+        ),
+    ] = None,
+    doc_id: options.DocumentId = "_id",
+    markup: Annotated[
+        str,
+        typer.Option(
+            "--markup", rich_help_panel=PROGRAM, help="markdown, html, rest, asciidoc, text; auto looks for headings."
+        ),
+    ] = "auto",
+    proposer: Annotated[
+        str, typer.Option("--proposer", rich_help_panel=SEARCH, help="heuristic, llm, random or mixed.")
+    ] = "heuristic",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ID", rich_help_panel=SEARCH, help="The language model of llm and mixed."),
+    ] = None,
+    consensus: Annotated[
+        int,
+        typer.Option("--consensus", min=1, max=9, rich_help_panel=SEARCH, help="Answers asked of the model a round."),
+    ] = 1,
+    rule: Annotated[
+        str, typer.Option("--rule", rich_help_panel=SEARCH, help="guarded (asks for evidence) or paper (any gain).")
+    ] = "guarded",
+    objective: Annotated[
+        str, typer.Option("--objective", rich_help_panel=SEARCH, help="auto, recall or ndcg.")
+    ] = "auto",
+    rounds: Annotated[int, typer.Option("--rounds", min=1, max=20, rich_help_panel=SEARCH, help="K.")] = 20,
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=1, max=100, rich_help_panel=SEARCH, help="Programs of a round (n).")
+    ] = 4,
+    patience: Annotated[
+        int, typer.Option("--patience", min=1, rich_help_panel=SEARCH, help="Rounds without gain before it ends.")
+    ] = 3,
+    no_merge: Annotated[
+        bool, typer.Option("--no-merge", rich_help_panel=SEARCH, help="Keep only the best change of a round.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, rich_help_panel=SEARCH, help="Of split and search.")] = 0,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            metavar="N",
+            min=2,
+            rich_help_panel=SEARCH,
+            help="Search on N documents: all judged ones and the hardest others; then measure on all.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            rich_help_panel=SEARCH,
+            help="Where programs are scored: embedded, or a cluster profile (trial indices, deleted at the end).",
+        ),
+    ] = EMBEDDED,
+    evaluations: Annotated[
+        int | None, typer.Option("--evaluations", min=1, rich_help_panel=LIMITS, help="Programs scored at most.")
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option("--time-limit", metavar="TIME", rich_help_panel=LIMITS, help="Of this run: 90s, 10m, 2h."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="MONEY",
+            min=0.0,
+            max=1_000_000.0,
+            rich_help_panel=LIMITS,
+            help="Most to spend on the language model over all runs of this study.",
+        ),
+    ] = None,
+    max_views: Annotated[int | None, typer.Option("--max-views", min=1, rich_help_panel=LIMITS)] = None,
+    max_rows: Annotated[int | None, typer.Option("--max-rows", min=1, rich_help_panel=LIMITS)] = None,
+    max_bytes: Annotated[int | None, typer.Option("--max-bytes", min=1, rich_help_panel=LIMITS)] = None,
+    max_p95: Annotated[
+        str | None,
+        typer.Option("--max-p95", metavar="TIME", rich_help_panel=LIMITS, help="95% of queries are as fast: 50ms."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=2, rich_help_panel=LIMITS, help="Processes; the result is the same.")
+    ] = 1,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores",
+            metavar="FILE",
+            rich_help_panel=LIMITS,
+            help="A store of scores that several studies share. Default: one in the study's folder.",
+        ),
+    ] = None,
+) -> ExitCode:
+    """Search for the representation program that a corpus deserves, with a frozen retriever.
+
+    Killed or stopped, the same command goes on where it was. Ends with the `idxopt plan` line of the winner.
+
+    Example: idxopt optimize docs/ --dev judged/ --out studies/docs
+    """
+    from idxopt.optimizer.autoindex.settings import SearchSettings
+    from idxopt.optimizer.study.inputs import RunLimits, StudyInputs, StudySettings
+    from idxopt.optimizer.study.proposers import proposer_choice
+    from idxopt.optimizer.study.run import run_study
+
+    if searcher not in SEARCHERS:
+        raise UsageError(f"there is no searcher {searcher!r}", place="--searcher", remedy=f"use {SEARCHERS[0]}")
+    _one_of(rule, ("guarded", "paper"), "--rule")
+    _one_of(objective, ("auto", "recall", "ndcg"), "--objective")
+    search: dict[str, Any] = {
+        "rounds": rounds,
+        "candidates": candidates,
+        "evaluations": evaluations,
+        "patience": patience,
+        "rule": rule,
+        "objective": objective,
+        "merge": not no_merge,
+        "max_views": max_views,
+        "max_rows": max_rows,
+        "max_bytes": max_bytes,
+        "seed": seed,
+    }
+    study_settings = StudySettings(
+        SearchSettings(**search),
+        held_out=held_out,
+        test=test_share,
+        sample=sample,
+        max_p95_ms=None if max_p95 is None else 1_000 * parse_seconds(max_p95, "--max-p95"),
+        allow_missing=allow_missing,
+    )
+    limits = RunLimits(
+        time_s=None if time_limit is None else parse_seconds(time_limit, "--time-limit"),
+        workers=workers,
+        budget=budget,
+        scores=scores,
+    )
+    sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
+    with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):
+        baseline = start_program(work, source, name, program, field, doc_id, markup)
+        inputs = StudyInputs(
+            name=out.resolve().name,
+            source=work.open_source(source, baseline),
+            baseline=baseline,
+            sets=sets,
+            proposer=proposer_choice(proposer, seed=seed, generator=generator, samples=consensus, currency=currency),
+            engine=engine_choice(work, engine, out.resolve().name),
+            settings=study_settings,
+            limits=limits,
+            plan_options=_plan_options(work, source),
+        )
+        with stoppable(settings) as progress:
+            result = run_study(inputs, out, progress)
+    _show(settings, result)
+    return ExitCode.OK if result.stopped is None else ExitCode.BUDGET
+
+
+def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:
+    if value not in allowed:
+        raise UsageError(f"{value!r} is not known", place=option, remedy=f"use {', '.join(allowed)}")
+
+
+def _plan_options(work: Session, source: str) -> str:
+    """What `idxopt plan` needs beside the program to put it where this command works."""
+    import shlex
+
+    cluster = f" --cluster {work.cluster}" if work.cluster else ""
+    return f"--source {shlex.quote(source)}{cluster}"
+
+
+def _show(settings: Settings, result: StudyResult) -> None:
+    from idxopt.cli.render.studies import closing_lines, ending_json, finals_table, path_table
+
+    record, folder = result.record, result.folder
+    files = {"report": str(folder.report), "program": str(folder.program), "study": str(folder.path)}
+    if settings.json:
+        emit_json(ending_json(record, files, result.stopped))
+        return
+    tables = [path_table(record)] if record.path else []
+    print_tables(settings, *tables, finals_table(record))
+    for line in closing_lines(record, files):
+        write(line)
+    if result.stopped is not None:
+        write(f"! stopped early: {result.stopped}; run the same command again to go on")
+    if not result.improved:
+        write("no change passed: the baseline stays")
+        return
+    write(f"to see what it would change: {record.plan}")
+    write(f"to put it live: {record.plan.replace('idxopt plan', 'idxopt apply', 1)}")

@@ -1,0 +1,167 @@
+"""From the options of `idxopt optimize` to what a study is run with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from idxopt.cli.mapping import mapped_program
+from idxopt.cli.operands import load_judgments
+from idxopt.cli.session import Session
+from idxopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from idxopt.evaluation.judgments import Qrels, Query
+    from idxopt.models.ports import Generator
+    from idxopt.optimizer.corpus import Corpus
+    from idxopt.optimizer.ports import Evaluator
+    from idxopt.optimizer.study.inputs import EngineChoice, JudgedSet
+    from idxopt.program.schema import Program
+    from idxopt.sources import Source
+
+EMBEDDED = "embedded"
+_GENERATOR = "proposer"
+_SAMPLE = 200
+_NOT_IN_IDS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentOptions:
+    """Where judged queries are. `dev`, `test`: folders."""
+
+    queries: Path | None = None
+    qrels: Path | None = None
+    dataset: Path | None = None
+    split: str | None = None
+    dev: Sequence[Path] = ()
+    test: Sequence[Path] = ()
+
+
+def judged_sets(place: str, options: JudgmentOptions) -> list[JudgedSet]:
+    """Dev sets and test sets. Without any option the judgments in SOURCE count, where it is a BEIR folder.
+
+    Raises UsageError, SourceError and EvaluationError.
+    """
+    from idxopt.evaluation.datasets import load_dataset_folder
+    from idxopt.optimizer.study.inputs import JudgedSet
+
+    sets = []
+    if options.queries is not None or options.qrels is not None or options.dataset is not None:
+        judged = load_judgments(options.queries, options.qrels, options.dataset, options.split, texts=True).judged
+        where = options.dataset or options.qrels or Path(place)
+        sets.append(JudgedSet(_stem(where), str(where), judged))
+    elif not options.dev:
+        if not Path(place).is_dir():
+            raise UsageError(
+                f"nothing says which queries are judged, and {place} is no BEIR folder",
+                place="--dev",
+                remedy="add --dev FOLDER, or --queries FILE --qrels FILE",
+            )
+        sets.append(JudgedSet(Path(place).resolve().name, place, load_dataset_folder(Path(place), options.split)))
+    sets += [
+        JudgedSet(folder.resolve().name, str(folder), load_dataset_folder(folder), test=folder in options.test)
+        for folder in (*options.dev, *options.test)
+    ]
+    return _distinct(sets)
+
+
+def _stem(where: Path) -> str:
+    return where.resolve().name.split(".")[0] or "dev"
+
+
+def _distinct(sets: list[JudgedSet]) -> list[JudgedSet]:
+    """With a number behind names that come again."""
+    taken: set[str] = set()
+    for place, each in enumerate(sets):
+        name, number = each.name, 2
+        while name in taken:
+            name, number = f"{each.name}-{number}", number + 1
+        taken.add(name)
+        sets[place] = replace(each, name=name)
+    return sets
+
+
+def start_program(
+    work: Session, place: str, name: str, program: Path | None, field: list[str] | None, doc_id: str, markup: str
+) -> Program:
+    """The baseline: the program that was given, or full-document BM25 over the mapped fields.
+
+    Raises ProgramError, SourceError, and UsageError where both are described.
+    """
+    from idxopt.optimizer.baseline import baseline_program
+    from idxopt.program.validate import load_program
+
+    if program is not None:
+        if field is not None:
+            raise UsageError(
+                "the program maps its fields itself", place="--field", remedy="leave --field or --program out"
+            )
+        return load_program(program)
+    known = "text" if markup == "auto" else markup
+    mapped = mapped_program(name, field, doc_id, known, command="optimize")
+    if markup == "auto":
+        guess = _guessed(work.open_source(place, mapped), mapped)
+        mapped = mapped_program(name, field, doc_id, guess, command="optimize")
+    return baseline_program(mapped.source, name)
+
+
+def _guessed(source: Source, program: Program) -> str:
+    from idxopt.experiments.sampling import guessed_markup
+    from idxopt.operators.paths import value_at
+    from idxopt.operators.row import text_of
+
+    path = program.source.fields.get("body") or list(program.source.fields.values())[-1]
+    return guessed_markup([text_of(value_at(one.source, path)) for one in source.sample(_SAMPLE)])
+
+
+def engine_choice(work: Session, engine: str, study: str) -> EngineChoice:
+    """The embedded engine, or the cluster of a profile with trial indices of this study. Raises ConfigError."""
+    from idxopt.config import connect
+    from idxopt.optimizer.study.inputs import EngineChoice
+
+    if engine == EMBEDDED:
+        return EngineChoice()
+    name, profile = work.config.profile(engine)
+    opened = connect(name, profile)
+    found = opened.capabilities()
+
+    @contextmanager
+    def evaluator(corpus: Corpus, queries: Sequence[Query], qrels: Qrels) -> Iterator[Evaluator]:
+        from idxopt.optimizer.trials import ClusterEvaluator, TrialSettings
+
+        try:
+            with ClusterEvaluator(opened, corpus, queries, qrels, TrialSettings(trial_id(study))) as made:
+                yield made
+        finally:
+            opened.close()
+
+    return EngineChoice(f"{found.engine} {found.version} ({name})", opened=evaluator)
+
+
+def trial_id(study: str) -> str:
+    """The name of a study as it may stand in the names of its trial indices."""
+    return _NOT_IN_IDS.sub("-", study.lower()).strip("-")[:40].strip("-") or "study"
+
+
+@contextmanager
+def proposing_model(work: Session, model: str | None, budget: float | None) -> Iterator[tuple[Generator | None, str]]:
+    """The language model that proposes, and the currency of its prices. Raises ConfigError."""
+    from idxopt.cli.generating import open_priced
+    from idxopt.program.validate import program_from
+
+    if model is None:
+        yield None, "USD"
+        return
+    plain = {
+        "schema": "idxopt/1",
+        "name": _GENERATOR,
+        "source": {"fields": {"body": "text"}},
+        "models": {_GENERATOR: {"kind": "generator", "id": model}},
+        "views": {"content": {"lexical": {"fields": {"body": {}}}}},
+    }
+    with open_priced(program_from(plain, "--model"), work.config, budget) as models:
+        yield models.generator(_GENERATOR), models.currency(_GENERATOR)
