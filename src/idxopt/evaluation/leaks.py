@@ -90,8 +90,8 @@ class Leaks:
         if duplicates.groups:
             groups = "1 group" if len(duplicates.groups) == 1 else f"{len(duplicates.groups)} groups"
             found.append(
-                f"{duplicates.documents} of {duplicates.compared} documents are near-duplicates of another, in {groups} "
-                f"({duplicates.exact} with equal words): of a group only one may be judged"
+                f"{duplicates.documents} of {duplicates.compared} documents are near-duplicates of another, in "
+                f"{groups} ({duplicates.exact} with equal words): of a group only one may be judged"
             )
         if copied.copies:
             found.append(
