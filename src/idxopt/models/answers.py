@@ -19,8 +19,8 @@ Attempt: TypeAlias = Callable[[Prompt], Generation]
 _FENCED = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _SAID = 200
 _DEPTH = "it is nested too deeply"
-MOST_CHARACTERS = 1_000_000
-"""A longer answer is not read."""
+MOST_CHARACTERS, CHARACTERS_A_TOKEN = 100_000, 64
+"""An answer longer than both, for the tokens that were asked for, is not read: its server keeps no limit."""
 
 
 class Unbilled(ModelError):
@@ -61,8 +61,9 @@ def answered(attempt: Attempt, prompt: Prompt, *, place: str) -> Generation:
 def problem_of(generation: Generation, prompt: Prompt) -> str | None:
     """Why an answer cannot be used, in one clause; None when it can."""
     assert prompt.schema is not None
-    if len(generation.text) > MOST_CHARACTERS:
-        return f"it is longer than {MOST_CHARACTERS:,} characters"
+    most = max(MOST_CHARACTERS, CHARACTERS_A_TOKEN * prompt.max_tokens)
+    if len(generation.text) > most:
+        return f"it is longer than {most:,} characters"
     try:
         value = json.loads(_unfenced(generation).text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
