@@ -54,7 +54,7 @@ def test_a_failing_query_shows_ranks_words_and_what_stands_above():
     assert relevant.matched == {"text": ("encrypted", "store", "volumes")}
     assert relevant.in_source == {"title": ("store", "volumes"), "body": ("encrypted", "volumes")}
     assert relevant.missing == ("snapshot",)
-    assert relevant.words == relevant.row_words == 76
+    assert relevant.words == relevant.row_words == 81
     assert (above.doc_id, above.rank, above.grade, above.missing) == ("bad", 1, 0, ("store", "snapshot"))
     assert "diluted_by_length" in found.kinds
 
