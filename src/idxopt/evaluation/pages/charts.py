@@ -20,8 +20,8 @@ CHARACTER = 6.6
 
 
 def svg(width: float, height: float, title: str, *children: Child) -> Html:
-    """A drawing that shrinks with the page and says what it shows."""
-    return el(
+    """A drawing that says what it shows, in a box of its own that scrolls sideways."""
+    drawn = el(
         "svg",
         el("title", title),
         *children,
@@ -31,6 +31,7 @@ def svg(width: float, height: float, title: str, *children: Child) -> Html:
         role="img",
         font_size="12",
     )
+    return el("div", drawn, class_="chart")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
-
-import orjson
 
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
 # What HTML cannot hold, in numbers either, and lone surrogates, which no encoding can.
 _UNREPRESENTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
-_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+# In JSON these stand in texts only, where an escape means the same character. Line ends between values stay.
+_IN_JSON = re.compile("[<>&\u2028\u2029\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 
 
 class Html(str):
@@ -91,12 +90,8 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> Html:
 def json_block(value: bytes | str, **attributes: Attribute) -> Html:
     """JSON that a script can read and that no text in it can leave."""
     text = value.decode() if isinstance(value, bytes) else value
-    return el("script", Html(text.translate(_IN_SCRIPT)), type="application/json", **attributes)
-
-
-def as_json(text: str) -> str:
-    """One text as a JSON value."""
-    return orjson.dumps(_UNREPRESENTABLE.sub("\ufffd", text)).decode()
+    safe = _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return el("script", Html(safe), type="application/json", **attributes)
 
 
 def table(
@@ -105,15 +100,27 @@ def table(
     rows: Iterable[Iterable[Child]],
     *,
     note: str = "",
+    texts: Collection[int] = (),
     row_attributes: Iterable[dict[str, Attribute]] | None = None,
     **attributes: Attribute,
 ) -> Html:
-    """A table whose first column names the row, in a box of its own that scrolls sideways."""
-    head = el("tr", *(el("th", name, scope="col") for name in header))
+    """A table whose first column names the row, in a box of its own that scrolls. `texts`: columns (from 0) that hold
+    text and not figures; their cells have the class `text`.
+    """
+
+    def kind(place: int) -> str | None:
+        return "text" if place in texts else None
+
+    head = el("tr", *(el("th", name, scope="col", class_=kind(place)) for place, name in enumerate(header)))
     lines = [list(row) for row in rows]
     extras = list(row_attributes) if row_attributes is not None else [{} for _ in lines]
     body = [
-        el("tr", el("th", line[0], scope="row"), *(el("td", cell) for cell in line[1:]), **extra)
+        el(
+            "tr",
+            el("th", line[0], scope="row"),
+            *(el("td", cell, class_=kind(place)) for place, cell in enumerate(line[1:], 1)),
+            **extra,
+        )
         for line, extra in zip(lines, extras, strict=True)
     ]
     shown = el("table", el("caption", caption), el("thead", head), el("tbody", body), **attributes)

@@ -8,7 +8,7 @@ from idxopt.evaluation.pages.figures import duration, size_of
 from idxopt.optimizer.ports import Size
 from idxopt.optimizer.record import BASELINE, WINNER, Role, StudyRecord, Trial
 from idxopt.optimizer.report.paired import column, value
-from idxopt.optimizer.report.sections import copied, nothing, section, shown_difference, shown_mean
+from idxopt.optimizer.report.sections import copied, how_many, nothing, section, shown_difference, shown_mean
 
 KEPT = ("kept", "merged")
 
@@ -18,8 +18,8 @@ def configurations(record: StudyRecord) -> Html:
     if not record.trials and not record.columns:
         return section("configurations", "1. Configurations", "What was tried.", nothing("No program was tried."))
     metrics = _metrics(record)
-    header: list[Child] = ["#", "change", "status", "held-out", "difference to baseline"]
-    header[3:3] = [f"dev {metric}" for metric in metrics]
+    header: list[Child] = ["#", "change", "status", f"dev {metrics[0]}", "difference to baseline"]
+    header += [*(f"dev {metric}" for metric in metrics[1:]), f"held-out {metrics[0]}"]
     header += ["p95", "bytes", "rows", "views", "time", "cost", ""]
     rows: list[list[Child]] = []
     extras: list[dict[str, Attribute]] = []
@@ -38,10 +38,11 @@ def configurations(record: StudyRecord) -> Html:
     return section(
         "configurations",
         "1. Configurations",
-        f"{len(record.trials)} programs were proposed, {sum(one.status in KEPT for one in record.trials)} kept. "
+        f"{how_many(len(record.trials), 'program was', 'programs were')} proposed, "
+        f"{sum(one.status in KEPT for one in record.trials)} kept. "
         "Figures are means over all dev queries with 95% intervals; select a heading to sort.",
         box,
-        table("Programs tried", header, rows, row_attributes=extras, id="trials", class_="sortable"),
+        table("Programs tried", header, rows, row_attributes=extras, id="trials", texts=(1, 2), class_="sortable"),
     )
 
 
@@ -84,9 +85,10 @@ def _pinned(record: StudyRecord, label: str) -> list[Child] | None:
         "",
         el("strong", f"{best}{label}"),
         "",
-        *means,
-        shown_mean(column_mean(record, metric, label, "held_out")),
+        means[0],
         shown_difference(difference),
+        *means[1:],
+        shown_mean(column_mean(record, metric, label, "held_out")),
         "-",
         *_size(record.columns[place].size),
         "",
@@ -108,9 +110,10 @@ def _trial(trial: Trial, metrics: list[str]) -> list[Child]:
         f"{trial.number}",
         [el("strong", trial.kind), " ", el("small", trial.why, class_="why"), _proposer(trial)],
         [el("span", trial.status, class_=f"status {trial.status}"), reason],
-        *(shown_mean(trial.values.get(metric)) for metric in metrics),
-        shown_mean(trial.held_out),
+        shown_mean(trial.values.get(metrics[0])),
         shown_difference(trial.difference),
+        *(shown_mean(trial.values.get(metric)) for metric in metrics[1:]),
+        shown_mean(trial.held_out),
         "-" if trial.p95_ms is None else f"{trial.p95_ms:.1f} ms",
         *_size(trial.size),
         [

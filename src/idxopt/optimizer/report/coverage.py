@@ -28,7 +28,7 @@ def coverage(record: StudyRecord) -> Html:
     parts: list[Child] = []
     if rows:
         header = ("program", "set", "Judged@10", "nDCG@10, unjudged irrelevant", "nDCG@10, unjudged left out")
-        parts += [_drawing(record.coverage), table("Coverage", header, rows)]
+        parts += [_drawing(record.coverage), table("Coverage", header, rows, texts=(1,))]
     return section(
         "coverage",
         title,
@@ -82,7 +82,8 @@ def _list(record: StudyRecord) -> list[Child]:
             ("query", "document", "title", "rank", "weight"),
             rows,
             note="Weight: what a grade of 1 would move at most in the difference of nDCG@10 of its query.",
-            class_="texts",
+            texts=(1, 2, 3),
+            class_="wrapped",
         ),
         el("p", el("a", "Download as CSV to fill in", href=file, download="unjudged.csv")),
     ]

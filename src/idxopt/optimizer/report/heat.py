@@ -10,7 +10,7 @@ from idxopt.evaluation.pages.elements import Child, Html, el, foreign, table
 from idxopt.evaluation.pages.figures import figure, number
 from idxopt.optimizer.record import BASELINE, QueryValues, StudyRecord
 from idxopt.optimizer.report.paired import column, value
-from idxopt.optimizer.report.sections import nothing, opened, section
+from idxopt.optimizer.report.sections import how_many, nothing, opened, section
 
 _RESAMPLES = 2_000
 _MOST = 120
@@ -113,9 +113,14 @@ def _opened(record: StudyRecord, anchor: str, name: str, queries: Sequence[Query
     ]
     left = f"; {len(queries) - len(shown)} that differ less are left out here" if len(queries) > len(shown) else ""
     return opened(
-        f"{name}: {len(queries)} queries",
+        f"{name}: {how_many(len(queries), 'query', 'queries')}",
         table(f"{name}, query by query, hardest first{left}", header, rows, class_="heat fine"),
-        table(f"The queries of kind {name}", ("no.", "query", f"{metric}: baseline, then the others"), listed),
+        table(
+            f"The queries of kind {name}",
+            ("no.", "query", f"{metric}: baseline, then the others"),
+            listed,
+            texts=(1, 2),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from idxopt.evaluation.pages.charts import forest
 from idxopt.evaluation.pages.elements import Child, Html, el, table
 from idxopt.evaluation.pages.figures import size_of
 from idxopt.optimizer.record import StudyRecord
-from idxopt.optimizer.report.sections import nothing, section, shown_difference, shown_mean
+from idxopt.optimizer.report.sections import how_many, nothing, section, shown_difference, shown_mean
 
 _FEW = 20
 """Trials of one kind below which its mean says little."""
@@ -82,11 +82,20 @@ def _slices(record: StudyRecord) -> list[Child]:
         for one in record.slices
     ]
     fallen = sum(one.collapsed for one in record.slices)
-    note = f"{fallen} slices lose clearly (marked !)." if fallen else "No slice loses clearly."
+    note = (
+        f"{how_many(fallen, 'slice loses', 'slices lose')} clearly (marked !)." if fallen else "No slice loses clearly."
+    )
     return [
         el("h3", "Slices of the queries"),
         forest("Differences by slice", f"difference of {record.objective.metric}", drawn),
-        table("Slices", ("slice", "set", "baseline", "winner", "difference"), rows, note=note, class_="sortable"),
+        table(
+            "Slices",
+            ("slice", "set", "baseline", "winner", "difference"),
+            rows,
+            note=note,
+            texts=(1,),
+            class_="sortable",
+        ),
     ]
 
 
@@ -105,7 +114,7 @@ def _staged(record: StudyRecord) -> list[Child]:
     ]
     return [
         el("h3", "Does the gain survive behind other pipelines?"),
-        table("Staged", ("pipeline", "metric", "baseline", "winner", "difference"), rows),
+        table("Staged", ("pipeline", "metric", "baseline", "winner", "difference"), rows, texts=(1,)),
     ]
 
 

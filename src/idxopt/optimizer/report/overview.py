@@ -8,7 +8,7 @@ from idxopt.evaluation.pages.figures import counted, figure, number
 from idxopt.optimizer.ports import JUDGED
 from idxopt.optimizer.record import Final, Role, StudyRecord
 from idxopt.optimizer.report.paired import ROLES, Tally, set_name
-from idxopt.optimizer.report.sections import nothing, section, shown_difference, shown_mean
+from idxopt.optimizer.report.sections import how_many, nothing, section, shown_difference, shown_mean
 
 JUDGED_APART = 0.02
 """Judged@10 of the two sides differs when the means are this far apart, or the interval leaves out 0."""
@@ -17,11 +17,12 @@ _ORDER: dict[Role, int] = {"test": 0, "held_out": 1, "dev": 2}
 
 def header(record: StudyRecord) -> Html:
     """Name, banners, the main figure in a sentence, the command to put it live."""
-    sets = ", ".join(f"{one.name} {ROLES[one.role]} n={one.n}" for one in record.sets)
+    facts = (record.created, record.engine, how_many(record.documents, "document", "documents"))
+    sets = (f"{one.name} {ROLES[one.role]} n={one.n}" for one in record.sets)
     return el(
         "header",
         el("h1", "Study ", foreign(record.study)),
-        el("p", f"{record.created} · {record.engine} · {record.documents:,} documents · {sets}", class_="note"),
+        el("p", " · ".join([*facts, *sets]), class_="note"),
         banners(record),
         el("p", _sentence(record), class_="finding"),
         el("p", f"Objective: {record.objective.metric}", _constraint(record), f". {record.objective.why}"),
@@ -112,7 +113,12 @@ def finals(record: StudyRecord) -> Html:
         title,
         "Paired by query, 95% BCa intervals. Dev queries were searched on, so their gain is too good; the test and "
         "held-out queries were not.",
-        table("Final figures", ("set", "metric", "baseline", "winner", "difference", "wins / ties / losses"), rows),
+        table(
+            "Final figures",
+            ("set", "metric", "baseline", "winner", "difference", "wins / ties / losses"),
+            rows,
+            texts=(1,),
+        ),
     )
 
 
@@ -141,5 +147,5 @@ def path(record: StudyRecord) -> Html:
         "Gain: paired difference to the program before, over all dev queries. Held-out: difference to the baseline, "
         "read once, at the end.",
         forest("Gain of each accepted change", f"gain in {metric}", drawn),
-        table("Accepted changes", heads, rows),
+        table("Accepted changes", heads, rows, texts=(1, 2, 6)),
     )

@@ -14,6 +14,8 @@ from idxopt.optimizer.report.configurations import KEPT, column_mean
 from idxopt.optimizer.report.sections import choice, nothing, opened, section, shown_mean, shown_number
 
 _LEFT, _WIDTH, _TOP, _BOTTOM = 60, 820, 46, 300
+_FEWEST = 8.0
+"""Trials that the axis shows at least: with fewer its ticks would not be whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ def progress(record: StudyRecord) -> Html:
     if not record.trials:
         return section("progress", title, "No trial was made.", nothing("There is nothing to draw."))
     numbers = list(map(float, range(1, len(record.trials) + 1)))
-    panels = [("by trial", _drawing(record, numbers, "trial", lambda value: f"{value:.0f}"))]
+    panels = [("by trial", _drawing(record, numbers, "trial", lambda value: f"{value:.0f}", least=_FEWEST))]
     seconds = list(accumulate(trial.seconds for trial in record.trials))
     if seconds[-1] > 0:
         panels.append(("by time", _drawing(record, seconds, "time of trials", duration)))
@@ -66,13 +68,15 @@ def _points(record: StudyRecord, places: Sequence[float]) -> list[_Point]:
     return found
 
 
-def _drawing(record: StudyRecord, places: Sequence[float], label: str, text: Callable[[float], str]) -> Html:
+def _drawing(
+    record: StudyRecord, places: Sequence[float], label: str, text: Callable[[float], str], least: float = 0.0
+) -> Html:
     points = _points(record, places)
     held = [(0.0, one.mean)] if (one := column_mean(record, record.objective.metric, BASELINE, "held_out")) else []
     held += [(point.at, point.trial.held_out.mean) for point in points if point.trial.held_out is not None]
     values = [value for point in points for value in (point.value, point.best) if value is not None]
     y = Scale.around([*values, *(value for _, value in held)], _BOTTOM, _TOP)
-    x = Scale(0.0, max(places) * 1.02 or 1.0, _LEFT, _WIDTH - 20)
+    x = Scale(0.0, max(least, max(places) * 1.02), _LEFT, _WIDTH - 20)
     parts = axis_y(y, _LEFT, _WIDTH - 20, record.objective.metric)
     parts += axis_x(x, _TOP, _BOTTOM, label, text)
     parts += _best_line(record, points, x, y)
@@ -81,7 +85,7 @@ def _drawing(record: StudyRecord, places: Sequence[float], label: str, text: Cal
         parts.append(el("path", d=line, class_="line held"))
         parts += [mark("diamond", x(at), y(value), f"held-out {number(value)}", "held") for at, value in held]
     for point in points:
-        parts.append(_mark(point, x(point.at), _BOTTOM if point.value is None else y(point.value)))
+        parts.append(_mark(point, x(point.at), _BOTTOM - 8 if point.value is None else y(point.value)))
     parts += legend(
         [
             ("dot", "gain", "kept"),
@@ -134,4 +138,4 @@ def _table(record: StudyRecord, places: Sequence[float]) -> Html:
         for point, spent, paid in zip(_points(record, places), seconds, money, strict=True)
     ]
     header = ("trial", "time", "money", record.objective.metric, "best so far", "held-out", "status")
-    return table("Progress", header, rows)
+    return table("Progress", header, rows, texts=(6,))

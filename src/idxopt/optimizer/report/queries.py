@@ -15,7 +15,7 @@ from idxopt.evaluation.pages.elements import Child, Html, el, foreign, table
 from idxopt.evaluation.pages.figures import counted, number
 from idxopt.optimizer.record import Role, StudyRecord
 from idxopt.optimizer.report.paired import ROLES, Pair, pairs, tally
-from idxopt.optimizer.report.sections import choice, nothing, section, shown_difference
+from idxopt.optimizer.report.sections import choice, how_many, nothing, section, shown_difference
 
 MOST_ROWS = 400
 """Rows of a table of queries: more than that, and only the ends are shown."""
@@ -69,7 +69,7 @@ def _side(name: str, found: Sequence[Pair], metric: str, linked: set[str]) -> Ht
         note = f"The {len(ordered) - MOST_ROWS} queries in the middle are only in the data."
     rows = [_row(one, linked) for one in shown]
     header = ("query", "kind", "set", "baseline", "winner", "difference", "")
-    listed = table(f"{metric} by query, {name}", header, rows, note=note, class_="sortable queries")
+    listed = table(f"{metric} by query, {name}", header, rows, note=note, texts=(1, 2), class_="sortable queries")
     return el("div", line, _waterfall(ordered, metric, name), listed)
 
 
@@ -113,7 +113,7 @@ def _waterfall(ordered: Sequence[Pair], metric: str, name: str) -> Html:
         said = f"{one.query.text[:80]}: {number(one.difference, signed=True)}"
         parts.append(el("path", el("title", said), d=box, class_="fill gain" if one.difference > 0 else "fill loss"))
     parts.append(el("path", d=f"M{left} {y(0):.1f}H{_WIDTH - 20}", class_="axis"))
-    label = f"{len(ordered)} queries, largest gain first"
+    label = f"{how_many(len(ordered), 'query', 'queries')}, largest gain first"
     parts.append(el("text", label, x=(_WIDTH + left) / 2, y=bottom + 20, text_anchor="middle", class_="label"))
     return svg(_WIDTH, bottom + 30, f"Differences of {metric} by query, {name}", parts)
 

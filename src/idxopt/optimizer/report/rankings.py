@@ -8,7 +8,7 @@ from idxopt.evaluation.pages.elements import Child, Html, el, foreign, marked
 from idxopt.evaluation.pages.figures import number
 from idxopt.optimizer.record import QueryValues, Rankings, Shown, StudyRecord
 from idxopt.optimizer.report.paired import ROLES, column, value
-from idxopt.optimizer.report.sections import nothing, section
+from idxopt.optimizer.report.sections import how_many, nothing, section
 from idxopt.optimizer.report.similarity import jaccard, rank_biased_overlap
 
 _ROW = 10
@@ -30,7 +30,7 @@ def rankings(record: StudyRecord) -> Html:
     return section(
         "rankings",
         title,
-        f"The {len(record.rankings)} queries that moved most. The mark on the right of a document says where it stood "
+        f"{how_many(len(record.rankings), 'query', 'queries')} that moved most. The mark on the right of a document says where it stood "
         "in the list before; leg ranks stand below it. Unjudged: nobody graded it for this query.",
         chooser,
         *(_one(record, one, known.get(one.query_id)) for one in record.rankings),

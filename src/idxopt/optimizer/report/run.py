@@ -46,7 +46,7 @@ def run_record(record: StudyRecord) -> Html:
         parts.append(_sampled(record.sampled))
     if record.events:
         rows = [(duration(one.seconds), one.kind, foreign(one.text)) for one in record.events]
-        parts.append(table("Events", ("after", "what", ""), rows, class_="texts"))
+        parts.append(table("Events", ("after", "what", ""), rows, texts=(1, 2), class_="wrapped"))
     return section("run", "10. Run record", "With the same data, settings and seeds the study ends the same.", *parts)
 
 

@@ -17,6 +17,11 @@ def section(anchor: str, title: str, lead: Child, *children: Child) -> Html:
     return el("section", el("h2", title), el("p", lead, class_="lead"), *children, id=anchor, class_="view")
 
 
+def how_many(count: int, one: str, many: str) -> str:
+    """`1 query`, `12 queries`."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def nothing(why: str) -> Html:
     """Instead of a plot that has nothing to show."""
     return el("p", why, class_="nothing")
@@ -69,7 +74,7 @@ def copied(command: str) -> Html | None:
 
 def pairs_table(caption: str, rows: Iterable[tuple[str, Child]], *, note: str = "") -> Html:
     """Names and values."""
-    return table(caption, ("", "value"), list(rows), note=note, class_="pairs")
+    return table(caption, ("", "value"), list(rows), note=note, texts=(1,), class_="pairs")
 
 
 def choice(name: str, panels: Sequence[tuple[str, Html]]) -> Html:
