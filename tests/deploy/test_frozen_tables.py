@@ -185,3 +185,30 @@ def test_lost_tables_are_told_and_refresh_makes_new_ones(
     assert fresh.tables is not None
     assert StateStore(node).has_tables(name, fresh.tables.digest)
     assert plan_of(node, prime(name)).notes == ()
+
+
+def test_a_pipeline_that_is_gone_with_its_tables_is_put_back_without_them(
+    node: OpenSearchEngine, client: opensearchpy.OpenSearch, name: str, data: Path, tmp_path: Path
+) -> None:
+    put_live(node, prime(name), data, tmp_path)
+    live = live_of(node, name)
+    index = live.views["content"].index
+    assert live.tables is not None
+    StateWriter(node).delete_tables(name, live.tables.digest)
+    client.ingest.delete_pipeline(id=index)
+    with pytest.raises(opensearchpy.TransportError):
+        client.index(index=name, id="new", body={"title": "t", "text": "The shard."})
+    (change,) = plan_of(node, prime(name)).changes
+    assert (change.kind, change.subject, change.what) == ("pipeline", index, "restore")
+    put_live(node, prime(name), data, tmp_path)
+    client.index(index=name, id="new", body={"title": "t", "text": "The shard."})
+    own = client.get(index=name, id="new")["_source"]["idxopt"]
+    assert own["incomplete"] is True, "what needs tables is left to the next build, and the write is not lost"
+    assert "terms" not in own
+    plan = plan_of(node, prime(name))
+    assert plan.empty
+    (note,) = plan.notes
+    assert "leaves out what needs corpus tables" in note
+    put_live(node, prime(name), data, tmp_path, intent={"refresh": True}, carry_writes=True)
+    assert "terms" in client.get(index=name, id="new")["_source"]["idxopt"]
+    assert plan_of(node, prime(name)).notes == ()

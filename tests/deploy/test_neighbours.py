@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from idxopt.deploy.loading import tables_of
 from idxopt.deploy.observed import observe
 from idxopt.deploy.status import read_status
 from idxopt.deploy.writes import switch_baseline
+from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import AliasAction, Engine
 from idxopt.errors import BuildError
 from tests.deploy.harness import options, plan_of, program, put_live
@@ -140,3 +142,35 @@ def drop(engine: Engine, index: str) -> None:
     state = engine.get_index(index)
     if state is not None:
         engine.delete_index(index, state.uuid)
+
+
+FOREIGN_PIPELINES = [
+    {"description": "Somebody's own", "processors": []},
+    {"processors": [{"set": {"field": "x", "value": 1}}]},
+    {"description": '{"owner": "somebody"}', "processors": []},
+]
+
+
+@pytest.mark.parametrize("body", FOREIGN_PIPELINES)
+def test_a_foreign_pipeline_that_has_the_name_is_refused_and_left_alone(
+    opensearch_url: str, name: str, data: Path, tmp_path: Path, body: dict[str, Any]
+) -> None:
+    with OpenSearchEngine.connect(opensearch_url) as node:
+        wanted = program(name, views=1)
+        (build,) = plan_of(node, wanted).builds
+        node.put_pipeline(build.index, body)
+        for _ in range(2):
+            with pytest.raises(BuildError, match="pipeline of that name exists and is not ours") as refused:
+                put_live(node, wanted, data, tmp_path)
+            assert refused.value.place == build.index
+            assert refused.value.remedy
+        assert node.get_pipeline(build.index) == body
+        node.delete_pipeline(build.index)
+        put_live(node, wanted, data, tmp_path)
+        assert node.get_pipeline(build.index) != body
+        node.put_pipeline(build.index, body)
+        with pytest.raises(BuildError, match="not ours"):
+            plan_of(node, wanted)
+        node.delete_pipeline(build.index)
+        put_live(node, wanted, data, tmp_path)
+        assert plan_of(node, wanted).empty

@@ -7,6 +7,7 @@ Physical indices, templates and pipelines get their names from the compiler (`{n
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -56,6 +57,15 @@ def ours(meta: Mapping[str, Any] | None) -> bool:
     """True for a `_meta` that carries our mark (of an index, a template)."""
     mark = (meta or {}).get("idxopt")
     return isinstance(mark, Mapping) and mark.get("owner") == OWNER
+
+
+def our_pipeline(body: Mapping[str, Any]) -> bool:
+    """True for an ingest pipeline whose description carries our mark."""
+    try:
+        mark = json.loads(str(body.get("description", "")))
+    except ValueError:
+        return False
+    return isinstance(mark, dict) and mark.get("owner") == OWNER
 
 
 def owned(state: IndexState, name: str | None = None) -> bool:

@@ -6,7 +6,6 @@ by reference count over the kept ones, after a grace time, and only what is ours
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -65,7 +64,7 @@ def find_garbage(
     pipelines = tuple(
         name
         for name, body in observed.pipelines.items()
-        if name not in still_used and name not in referenced and our_pipeline(body)
+        if name not in still_used and name not in referenced and names.our_pipeline(body)
     )
     views = {view for id, build in observed.builds.items() if id not in old for view in build.views}
     templates = tuple(
@@ -125,12 +124,3 @@ def unused(reader: Reader, pipelines: Iterable[str]) -> list[str]:
         return wanted
     used = {state.settings.get(f"index.{kind}_pipeline") for state in indices for kind in ("default", "final")}
     return [pipeline for pipeline in wanted if pipeline not in used]
-
-
-def our_pipeline(body: Mapping[str, object]) -> bool:
-    """True for an ingest pipeline whose description carries our mark."""
-    try:
-        mark = json.loads(str(body.get("description", "")))
-    except ValueError:
-        return False
-    return isinstance(mark, dict) and mark.get("owner") == names.OWNER

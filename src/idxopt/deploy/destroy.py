@@ -8,7 +8,7 @@ from idxopt.builds import names
 from idxopt.builds.lock import Lock, LockSettings
 from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
-from idxopt.deploy.collect import our_pipeline, unused
+from idxopt.deploy.collect import unused
 from idxopt.deploy.commit import removal
 from idxopt.deploy.observed import Observed, observe
 from idxopt.engines.port import Engine
@@ -46,7 +46,7 @@ def destruction(observed: Observed) -> Destruction:
             for template in observed.templates.values()
             if template.name.startswith(prefix) and names.ours(template.body.get("_meta"))
         ),
-        pipelines=tuple(name for name, body in observed.pipelines.items() if our_pipeline(body)),
+        pipelines=tuple(name for name, body in observed.pipelines.items() if names.our_pipeline(body)),
         builds=tuple(observed.builds),
         foreign=tuple(index for index in observed.indices if index not in ours),
     )

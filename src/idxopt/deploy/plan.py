@@ -248,13 +248,21 @@ def _plan_pipeline(observed: Observed, view: CompiledView, draft: Draft, reused:
     if view.pipeline_name is None or view.pipeline is None:
         return
     found = observed.pipelines.get(view.pipeline_name)
-    if found is not None and dict(found) == dict(view.pipeline):
-        return
-    if lacks_tables(view.pipeline) and observed.recorded(view.index) is not None:
+    if found is not None and not names.our_pipeline(found):
+        raise BuildError(
+            "an ingest pipeline of that name exists and is not ours",
+            place=view.pipeline_name,
+            remedy="delete it or put it under another name, then plan again",
+        )
+    lost = lacks_tables(view.pipeline) and observed.recorded(view.index) is not None
+    same = found is not None and dict(found) == dict(view.pipeline)
+    if lost:
+        what = "cannot be compared" if found is not None and not same else "leaves out what needs corpus tables"
         draft.notes.append(
-            f"! pipeline {view.pipeline_name} cannot be compared: the corpus tables that belong in it are lost; "
+            f"! pipeline {view.pipeline_name} {what}: those that belong in it are lost; "
             f"`idxopt refresh {observed.name}` makes new ones"
         )
+    if same or (lost and found is not None):
         return
     step = PutPipeline(view=view.view, name=view.pipeline_name)
     if reused:
