@@ -56,7 +56,16 @@ def test_a_failing_query_shows_ranks_words_and_what_stands_above():
     assert relevant.missing == ("snapshot",)
     assert relevant.words == relevant.row_words == 81
     assert (above.doc_id, above.rank, above.grade, above.missing) == ("bad", 1, 0, ("store", "snapshot"))
-    assert "diluted_by_length" in found.kinds
+    assert found.kinds == ("vocabulary_gap",)
+
+
+def test_a_long_document_that_has_the_whole_query_is_diluted():
+    documents = corpus(
+        good=("Store volumes", FILLER * 5 + "how volumes are encrypted"),
+        bad=("Encrypted volumes", "encrypted volumes and encrypted volumes"),
+    )
+    found = only(diagnosed(documents, {"q": "encrypted volumes"}, {"q": {"good": 1, "bad": 0}}))
+    assert found.kinds == ("diluted_by_length",)
 
 
 def test_a_relevant_document_that_was_not_found_has_no_rank():
