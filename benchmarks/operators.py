@@ -72,6 +72,7 @@ SAMPLES: dict[str, Steps] = {
     "reorganize merge_short": (*_slice("paragraphs", window=1), *_reorganize("merge_short", min_size=50)),
     "reorganize promote": _reorganize("promote", into="made"),
     "reorganize rename": _reorganize("rename", into="made"),
+    "reorganize join": _reorganize("join", field=["title", "body"], into="made"),
     "discard regex": _discard("regex", "(?m)^Note:.*$"),
     "discard heading": _discard("heading", ["See also"]),
     "discard repeated_lines": _discard("repeated_lines", {"min_docs": 20}),
