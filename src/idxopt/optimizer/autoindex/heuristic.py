@@ -7,7 +7,7 @@ its options was scored; then the best gain seen, less with every further option 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from idxopt.errors import IdxoptError
@@ -19,6 +19,9 @@ from idxopt.program.canonical import program_hash
 
 EXPECTED = 0.02
 """The gain that a prior of 1 stands for."""
+BUNDLE = "together"
+LEAST_BUNDLED, LEAST_CONFIDENCE = 0.002, 0.6
+"""A change that gained less, or less surely, is not worth bundling."""
 _AGAIN = 0.7
 """What is left of an expectation with every option that was scored."""
 _AFTER_LOSS = 0.3
@@ -48,6 +51,10 @@ class HeuristicProposer:
             for aspect in aspects(shape, state.diagnosis, self._tables)
             for order, option in enumerate(_new(aspect, state))
         ]
+        ranked += [
+            _Ranked(expected, 0, Aspect(BUNDLE, 1, "each gained a little", ()), option)
+            for expected, option in _bundles(state)
+        ]
         ranked.sort(key=lambda one: (-one.expected, one.place, one.aspect.name, one.option.label))
         return [_proposal(one.aspect, one.option) for one in ranked[:n]]
 
@@ -55,17 +62,43 @@ class HeuristicProposer:
         """Nothing to keep: the state has all outcomes."""
 
 
+def _bundles(state: SearchState) -> Iterator[tuple[float, Option]]:
+    """Changes that gained too little to be sure of, together: their gains add up faster than their noise.
+
+    Of each aspect the best, measured since the current program is what it is.
+    """
+    last = max((outcome.round for outcome in state.outcomes if outcome.status == "kept"), default=0)
+    best: dict[str, tuple[float, Proposal]] = {}
+    for outcome in state.outcomes:
+        proposal = outcome.candidate.proposal
+        if outcome.round <= last or outcome.gain is None or proposal is None or proposal.kind.startswith(BUNDLE):
+            continue
+        small = outcome.gain >= LEAST_BUNDLED and (outcome.confidence or 0) >= LEAST_CONFIDENCE
+        aspect = _aspect_of(proposal)
+        if small and outcome.status == "refused" and outcome.gain > best.get(aspect, (0.0,))[0]:
+            best[aspect] = (outcome.gain, proposal)
+    chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1].kind))
+    for most in (2, 3, 4):
+        if len(chosen) < most:
+            return
+        together = chosen[:most]
+        edits = tuple(edit.model_dump(mode="json", by_alias=True) for _, one in together for edit in one.edits)
+        option = Option(" + ".join(_aspect_of(one) for _, one in together), edits)
+        if _is_new(option, state):
+            yield _AGAIN * sum(gain for gain, _ in together), option
+
+
 def _new(aspect: Aspect, state: SearchState) -> list[Option]:
     """The options that give a valid program that was not seen."""
-    found = []
-    for option in aspect.options:
-        try:
-            program = edited(state.current, EDITS.validate_python(option.edits))
-        except IdxoptError:
-            continue
-        if program_hash(program) not in state.seen:
-            found.append(option)
-    return found
+    return [option for option in aspect.options if _is_new(option, state)]
+
+
+def _is_new(option: Option, state: SearchState) -> bool:
+    try:
+        program = edited(state.current, EDITS.validate_python(option.edits))
+    except IdxoptError:
+        return False
+    return program_hash(program) not in state.seen
 
 
 def _expected(aspect: Aspect, outcomes: Sequence[Outcome]) -> float:

@@ -14,12 +14,17 @@ from idxopt.optimizer.autoindex.shape import Plain, Shape
 from idxopt.optimizer.diagnosis.findings import CorpusFacts, Diagnosis, FailureKind
 from idxopt.program.steps import Slice
 
-ROWS = "rows"
+ROWS, TITLES = "rows", "titles"
 WINDOWS = (100, 50, 200)
 """Words of a row: about a paragraph, then half and twice of it."""
+ROWS_WEIGHT = 0.5
+"""What new rows count beside whole documents. At half the weight of equal ranks no document of the first list falls
+out of the first hundred, so that rows can only add to recall.
+"""
 LONG_WORDS = 150
 """Documents with more words (the 90th percentile) can be cut into rows."""
 _TITLE_WEIGHTS = (0.5, 0.25, 1.0, 2.0)
+_TITLES_WEIGHT = 0.25
 _FIELD_WEIGHTS = (0.25, 0.5)
 
 
@@ -77,12 +82,28 @@ def _title(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
         return Aspect("title", 0, "", ())
     view = shape.program.primary
     now = shape.weight(view, name)
-    weights = _TITLE_WEIGHTS if now is None else _around(now)
-    options = [
-        Option(f"weight {weight:g}", (_search(shape, view, name, weight),)) for weight in weights if weight != now
-    ]
+    if TITLES in shape.program.views:
+        options = _other_weights(shape, TITLES)
+    else:
+        weights = _TITLE_WEIGHTS if now is None else _around(now)
+        options = [Option(f"weight {weight:g}", (_search(shape, view, name, weight),)) for weight in weights]
+    if now is None and shape.free_view(TITLES):
+        options.insert(1, _titles(shape, name))
     prior = 0.6 + 0.4 * share("wrong_field_wins")
     return Aspect("title", prior, f"{facts.fields[name].distinct:.0%} of the titles are distinct", tuple(options))
+
+
+def _titles(shape: Shape, title: str) -> Option:
+    """Titles as a list of their own, added to the scores of the documents: it moves what is found and loses nothing."""
+    fields = {title: shape.retriever()}
+    add = {"edit": "add_view", "name": TITLES, "view": {"lexical": {"fields": fields}, "weight": _TITLES_WEIGHT}}
+    fused = () if len(shape.program.views) > 1 else (_fused("weighted_sum"),)
+    return Option("a list of its own", (add, *fused))
+
+
+def _other_weights(shape: Shape, view: str) -> list[Option]:
+    now = shape.program.views[view].weight
+    return [Option(f"{weight:g}", ({"edit": "weigh_view", "view": view, "weight": weight},)) for weight in _around(now)]
 
 
 def _rows(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
@@ -115,7 +136,7 @@ def _row_view(shape: Shape, step: Plain) -> Plain:
         fields[shape.title] = {**shape.retriever(), "weight": 0.5}
     if step["op"] == "reorganize":
         fields["path"] = shape.retriever()
-    return {"steps": [step], "lexical": {"fields": fields}}
+    return {"steps": [step], "lexical": {"fields": fields}, "weight": ROWS_WEIGHT}
 
 
 def _other_cuts(shape: Shape, number: int) -> Iterator[Option]:
@@ -133,13 +154,7 @@ def _rows_weight(shape: Shape) -> Aspect:
     """How much rows count beside whole documents."""
     if shape.rows is None or shape.text is None:
         return Aspect("weight of rows", 0, "", ())
-    now = shape.program.views[shape.rows].weight
-    options = [
-        Option(f"{weight:g}", ({"edit": "weigh_view", "view": shape.rows, "weight": weight},))
-        for weight in (now * 2, now / 2)
-        if 0.1 <= weight <= 8
-    ]
-    return Aspect("weight of rows", 0.4, "rows and documents are fused", tuple(options))
+    return Aspect("weight of rows", 0.4, "rows and documents are fused", tuple(_other_weights(shape, shape.rows)))
 
 
 def _fusion(shape: Shape) -> Aspect:
@@ -216,7 +231,7 @@ def _rewritten(shape: Shape, facts: CorpusFacts, share: Share, tables: Tables) -
         table = tables.get(scheme)
         if table:
             step = {"scheme": scheme, "table": dict(table), **keep}
-            yield _in_place(shape, name, step, 0.2 + 0.3 * gap, f"{len(table)} pairs in the corpus")
+            yield _in_place(shape, name, step, 0.35 + 0.3 * gap, f"{len(table)} pairs in the corpus")
     yield _in_place(shape, "numbers", {"scheme": "numbers", **keep}, 0.03, "numbers are written in two ways")
     yield _in_place(shape, "units", {"scheme": "units", **keep}, 0.05, "units are written in two ways")
     yield _in_place(shape, "html", {"scheme": "html_strip"}, 0.3 * (facts.html > 0.2), "HTML in texts")

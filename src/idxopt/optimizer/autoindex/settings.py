@@ -30,7 +30,7 @@ class SearchSettings:
     rounds: int = MOST_ROUNDS
     candidates: int = 4
     evaluations: int | None = None
-    patience: int = 3
+    patience: int = 5
     rule: Rule = "guarded"
     objective: Literal["auto", "recall", "ndcg"] = "auto"
     merge: bool = True

@@ -42,6 +42,9 @@ class Shape:
         written = {getattr(step, "into", None) for step in self.program.views[view].steps}
         return name not in self.program.source.fields and name not in made and name not in written
 
+    def free_view(self, name: str) -> bool:
+        return name not in self.program.views
+
     def retriever(self) -> Plain:
         """Analyzer, k1 and b of the primary view: the retriever is frozen."""
         lexical = self.primary.lexical
