@@ -67,6 +67,11 @@ class Space:
     def searched(self, view: View) -> list[str]:
         return list(view.lexical.fields) if view.lexical is not None else []
 
+    def weighable(self, view: View) -> bool:
+        """Whether the weight of one field can move a document: alone in its ranking, it never does."""
+        summed = self.program.fusion.method == "weighted_sum" and len(self.program.views) > 1
+        return len(self.searched(view)) > (0 if summed else 1)
+
     def fresh(self, stem: str, taken: Sequence[str], joint: str) -> str:
         return next(
             name for number in count(1) if (name := stem if number == 1 else f"{stem}{joint}{number}") not in taken
@@ -232,7 +237,7 @@ def _merge_short(space: Space) -> list[Plain]:
 
 def _moved(space: Space, form: str) -> list[Plain]:
     """Forms that make a field of another: it is searched, and where the old one is gone, no longer that one."""
-    name = space.view(lambda view: view.lexical is not None)
+    name = space.view(space.weighable if form == "rename" else lambda view: view.lexical is not None)
     if name is None:
         return []
     view, rng = space.program.views[name], space.rng
@@ -268,7 +273,7 @@ def _search_field(space: Space) -> list[Plain]:
 
 
 def _weigh_field(space: Space) -> list[Plain]:
-    name = space.view(lambda view: view.lexical is not None)
+    name = space.view(space.weighable)
     if name is None:
         return []
     chosen = space.rng.choice(space.searched(space.program.views[name]))
@@ -285,7 +290,7 @@ def _leave_field(space: Space) -> list[Plain]:
 
 
 def _reweight(space: Space) -> list[Plain]:
-    name = space.view(lambda view: view.lexical is not None)
+    name = space.view(space.weighable)
     if name is None:
         return []
     chosen = space.rng.choice(space.searched(space.program.views[name]))
