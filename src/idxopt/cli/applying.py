@@ -116,6 +116,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     from idxopt.builds.clock import SystemClock, timestamp
     from idxopt.config.load import cache_dir
     from idxopt.deploy.apply import apply_plan
+    from idxopt.deploy.embedding import check_searchable
     from idxopt.deploy.options import ApplyOptions
     from idxopt.operators.heap import map_large_blocks
     from idxopt.program.validate import program_from
@@ -125,6 +126,8 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
     started, others = timestamp(SystemClock()), set[str]()
     program = program_from(plan.intent.program, "the plan's program")
     with stoppable(work.settings) as progress, open_priced(program, work.config, allowed.budget) as models:
+        if plan.switches and not plan.target:  # the way back is open without models too
+            check_searchable(models, program)
         options = ApplyOptions(
             cache=cache_dir(),
             lock=lock_settings(work, allowed.lock_timeout),

@@ -73,7 +73,8 @@ def check_models(models: Models | None, dense: Iterable[DenseText]) -> None:
 
 def check_searchable(models: Models, program: Program) -> None:
     """Raises ConfigError and ModelError where a model that a search of the program needs cannot be opened, as far as
-    that is known without weights and network.
+    that is known without weights and network. In Python a program may be applied with other models than it is searched
+    with, so an apply alone does not ask this.
     """
     for name in searching_models(program):
         models.check(name)
@@ -83,8 +84,6 @@ def check_plan(plan: Plan, options: ApplyOptions, capabilities: Capabilities) ->
     """What a plan with vectors needs, before its first write. Raises BuildError, ConfigError and ModelError."""
     program = program_from(plan.intent.program, "the plan")
     refuse_without_knn(capabilities, program, plan.name)
-    if options.models is not None and plan.switches and not plan.target:
-        check_searchable(options.models, program)
     built = {step.view for step in plan.builds}
     carries = options.carry_writes and plan.switches
     check_models(options.models, [one for view, one in dense_views(program).items() if carries or view in built])
