@@ -18,7 +18,12 @@ from idxopt.errors import IdxoptError
 from tests.nodes.artifacts import NodeUnavailableError
 
 Value = str | int | float | bool | None
-_HOLDS: dict[str, Callable[[float, float], bool]] = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "==": operator.eq,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Bar:
 
     name: str
     value: float
-    bound: Literal[">=", "<=", "=="]
+    bound: Literal[">=", ">", "<=", "=="]
     limit: float
 
     @property
