@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from idxopt.cli import options
+from idxopt.cli.interruption import Stopped, stopped_by
 from idxopt.cli.progress import stoppable
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
@@ -237,10 +240,20 @@ def optimize(
             limits=limits,
             plan_options=_plan_options(work, source),
         )
-        with stoppable(settings) as progress:
+        with stoppable(settings) as progress, _kept():
             result = run_study(inputs, out, progress)
     _show(settings, result)
     return ExitCode.OK if result.stopped is None else ExitCode.BUDGET
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """A signal ends the command with what is there to go on with."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        kept = "what was scored is kept"
+        raise Stopped(stopped_by(interrupt), kept, "run the same command again: it goes on where it was") from None
 
 
 def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:

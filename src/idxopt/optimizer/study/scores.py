@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS metric_values (
   PRIMARY KEY (corpus, judged, program, engine, metric)
 ) WITHOUT ROWID
 """
+_BYTES = 8
 _KEY = "corpus = ? AND judged = ? AND program = ? AND engine = ?"
 
 
@@ -81,21 +82,21 @@ class ScoreStore:
         if not found:
             return None
         n, rows, size, views, seconds, p95 = found[0]
-        values = {
-            parse_metric(name): np.frombuffer(blob, "<f8").astype(np.float64)
-            for name, blob in self._database.read(
+        blobs = dict(
+            self._database.read(
                 f"SELECT metric, by_query FROM metric_values WHERE {_KEY}",  # noqa: S608 - a constant
                 key,
             )
-        }
-        if not set(METRICS) <= values.keys():
+        )
+        if not {str(metric) for metric in METRICS} <= blobs.keys():
             return None  # written by a release with other metrics: computed again
-        if any(len(array) != n for array in values.values()):
+        if any(not isinstance(blob, bytes) or len(blob) != n * _BYTES for blob in blobs.values()):
             raise BuildError(
                 f"the scores of program {program[:8]} are damaged",
                 place=str(self._database.path),
                 remedy="move the file away: scores are computed again",
             )
+        values = {parse_metric(name): np.frombuffer(blob, "<f8").astype(np.float64) for name, blob in blobs.items()}
         return StoredScores(Scores(values, Size(rows, size, views)), seconds, p95)
 
     def put(self, setting: Setting, program: str, stored: StoredScores) -> None:

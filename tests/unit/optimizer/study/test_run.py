@@ -60,9 +60,7 @@ def test_it_finds_the_title(done: tuple[Path, StudyRecord]) -> None:
     assert sum(query_set.n for query_set in record.sets) == PAGES
 
 
-def test_another_run_finds_the_same(
-    collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path
-) -> None:
+def test_another_run_finds_the_same(collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path) -> None:
     again = run_study(inputs(collection), tmp_path / "again").record
     assert found(again) == found(done[1])
     assert trials(tmp_path / "again") == trials(done[0])

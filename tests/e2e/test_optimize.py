@@ -1,0 +1,223 @@
+"""`idxopt optimize` and `idxopt study` as a user runs them: killed, resumed, stopped, looked at."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.runner import call, run, spawn
+from tests.unit.optimizer.study.collection import write_collection
+from tests.unit.optimizer.study.making import trials
+
+ENOUGH_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the small collection, and a study of it that ran undisturbed."""
+    folder = tmp_path_factory.mktemp("optimize")
+    write_collection(folder / "small")
+    ran = call("optimize", *OPTIONS, "--out", "whole", "--json", folder=folder)
+    assert ran.code == 0, ran.err
+    (folder / "whole.json").write_text(ran.out, encoding="utf-8")
+    return folder
+
+
+OPTIONS = ("small", "--evaluations", "8", "--test-share", "0.25")
+
+
+def ending(text: str) -> dict[str, Any]:
+    """What must be equal for equal studies: no times, no places."""
+    plain: dict[str, Any] = json.loads(text)
+    for gone in ("cost", "files", "plan", "study", "notes"):
+        del plain[gone]
+    return plain
+
+
+def running(folder: Path) -> int | None:
+    """The number of a trial that runs now."""
+    if not (folder / "study.sqlite").exists():
+        return None
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{folder / 'study.sqlite'}?mode=ro", uri=True, timeout=5.0)
+        ) as connection:
+            rows = connection.execute("SELECT min(number) FROM trials WHERE status = 'running'").fetchall()
+    except sqlite3.Error:  # not made yet
+        return None
+    return rows[0][0] if rows else None
+
+
+def kill_inside_a_trial(place: Path, out: str, least: int) -> int:
+    """Starts the study, kills it with -9 while a trial of at least that number runs, and returns which."""
+    process = spawn("optimize", *OPTIONS, "--out", out, folder=place)
+    until = time.monotonic() + ENOUGH_S
+    try:
+        while time.monotonic() < until and process.poll() is None:
+            number = running(place / out)
+            if number is not None and number >= least:
+                return number
+            time.sleep(0.001)
+    finally:
+        process.kill()
+        process.communicate()
+    pytest.fail(f"no trial from number {least} on was seen running")
+
+
+def test_h19_killed_inside_a_trial_three_times_it_ends_as_undisturbed(place: Path) -> None:
+    """cases.md H19: resume: 0 running, exactly N finished, nothing done twice."""
+    for least in (0, 1, 5):
+        kill_inside_a_trial(place, "killed", least)
+    ran = call("optimize", *OPTIONS, "--out", "killed", "--json", folder=place)
+    assert ran.code == 0, ran.err
+    assert ending(ran.out) == ending((place / "whole.json").read_text(encoding="utf-8"))
+    assert trials(place / "killed") == trials(place / "whole")
+    assert all(status != "running" for _, _, status, _, _ in trials(place / "killed"))
+    assert (place / "killed" / "program.json").read_bytes() == (place / "whole" / "program.json").read_bytes()
+
+
+def test_killed_at_random_moments_it_ends_as_undisturbed(place: Path) -> None:
+    chance = random.Random(20_240_229)
+    for _ in range(4):
+        process = spawn("optimize", *OPTIONS, "--out", "anywhere", "--workers", "2", folder=place)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=chance.uniform(0.3, 6.0))
+        process.kill()
+        process.communicate()
+    ran = call("optimize", *OPTIONS, "--out", "anywhere", "--json", folder=place, variables={"PYTHONHASHSEED": "7"})
+    assert ran.code == 0, ran.err
+    assert ending(ran.out) == ending((place / "whole.json").read_text(encoding="utf-8"))
+    assert trials(place / "anywhere") == trials(place / "whole")
+
+
+def test_the_first_ctrl_c_ends_it_after_the_program_that_is_scored(place: Path) -> None:
+    process = spawn("optimize", *OPTIONS, "--out", "stopped", folder=place)
+    until = time.monotonic() + ENOUGH_S
+    while time.monotonic() < until and running(place / "stopped") is None and process.poll() is None:
+        time.sleep(0.001)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=ENOUGH_S)
+    assert process.returncode == 130, err
+    assert "stopping after this step" in err
+    assert "what was scored is kept" in err
+    assert all(status != "running" for _, _, status, _, _ in trials(place / "stopped"))
+    ran = call("optimize", *OPTIONS, "--out", "stopped", "--json", folder=place)
+    assert ending(ran.out) == ending((place / "whole.json").read_text(encoding="utf-8"))
+
+
+def test_a_second_process_exits_3(place: Path) -> None:
+    process = spawn("optimize", *OPTIONS, "--out", "busy", "--evaluations", "40", folder=place)
+    try:
+        until = time.monotonic() + ENOUGH_S
+        while time.monotonic() < until and running(place / "busy") is None and process.poll() is None:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGSTOP)  # it holds the lock for as long as it takes to look
+        ran = call("optimize", *OPTIONS, "--out", "busy", folder=place)
+        assert ran.code == 3, ran.err
+        assert "another process works on this study" in ran.err
+        listed = call("study", "list", "busy", "--json", folder=place).document
+        assert [one["state"] for one in listed] == ["running"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(place)
+    return place
+
+
+def test_it_ends_with_figures_warnings_files_and_the_plan_line(here: Path) -> None:
+    ran = run("optimize", *OPTIONS, "--out", "whole")
+    assert ran.code == 0, ran.err
+    for words in (
+        "Accepted changes",
+        "small (test)",
+        "small (held-out)",
+        "Judged@10",
+        "the objective is",
+        "report: whole/report.html",
+        "idxopt plan whole/program.json --source small --cluster local",
+        "idxopt apply whole/program.json --source small --cluster local",
+    ):
+        assert words in ran.out
+    assert run("plan", "whole/program.json", "--source", "small", "--cluster", "local").code == 2
+
+
+def test_time_that_is_used_up_exits_6_with_what_there_is(here: Path) -> None:
+    ran = run("optimize", *OPTIONS, "--out", "late", "--time-limit", "1ms", "--json")
+    assert ran.code == 6, ran.err
+    assert ran.document["finished"] is False
+    assert "time of this run is used up" in ran.document["stopped"]
+
+
+def test_list_show_export_and_diagnose(here: Path) -> None:
+    listed = run("study", "list")
+    assert "whole" in listed.out
+    row = next(one for one in run("study", "list", "--json").document if one["study"] == "whole")
+    assert row["best"]["low"] <= row["best"]["mean"] <= row["best"]["high"]
+    assert row["n"] == row["best"]["n"]
+    shown = run("study", "show", "whole")
+    assert "Not kept" in shown.out
+    assert "--- baseline/docs.json" in shown.out
+    assert run("study", "show", "whole", "--diff").out.startswith("--- baseline/docs.json")
+    assert run("study", "show", "whole", "--json").document["winner"]["name"] == "docs"
+    winner = json.loads((here / "whole" / "program.json").read_text(encoding="utf-8"))
+    assert run("study", "export", "whole").document == winner
+    assert run("study", "export", "whole", "--point", "0").document != winner
+    assert run("study", "export", "whole", "--out", "mine.json").code == 0
+    assert json.loads((here / "mine.json").read_text(encoding="utf-8")) == winner
+    assert run("validate", "mine.json").code == 0
+    diagnosed = run("study", "diagnose", "whole", "--of", "baseline", "--queries-shown", "2")
+    assert "kind of failure" in diagnosed.out
+    assert "relevant p" in diagnosed.out
+    assert run("study", "diagnose", "whole", "--json").document["n"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("optimize", "small", "--out", "x", "--searcher", "cami"), 64, "no searcher 'cami'"),
+        (("optimize", "small", "--out", "x", "--rule", "lucky"), 64, "use guarded, paper"),
+        (("optimize", "small", "--out", "x", "--proposer", "oracle"), 64, "no proposer 'oracle'"),
+        (("optimize", "small", "--out", "x", "--proposer", "llm"), 64, "name one with --model ID"),
+        (("optimize", "small", "--out", "x", "--sample", "20"), 64, "80 documents are judged"),
+        (("optimize", "small", "--out", "x", "--engine", "nowhere"), 1, 'there is no cluster "nowhere"'),
+        (("optimize", "small/corpus.jsonl", "--out", "x"), 64, "add --dev FOLDER"),
+        (("optimize", "small", "--out", "small"), 64, "holds other files"),
+        (("optimize", "small", "--out", "x", "--test", "nowhere"), 1, "is not a folder"),
+        (("optimize", *OPTIONS, "--out", "whole", "--seed", "1"), 1, "begun with other settings: seed was 0, is 1"),
+        (("study", "show", "small"), 64, "is no folder of a study"),
+        (("study", "export", "whole", "--point", "999"), 64, "no program of trial 999"),
+        (("study", "export", "whole", "--out", "small/qrels/test.tsv"), 64, "it would be lost"),
+        (("study", "diagnose", "whole", "--of", "both"), 64, "use winner or baseline"),
+        (("study", "list", "nowhere"), 64, "is no folder"),
+    ],
+)
+def test_wrong_use_says_what_to_do(here: Path, arguments: tuple[str, ...], code: int, words: str) -> None:
+    ran = run(*arguments)
+    assert ran.code == code, ran.err
+    assert words in ran.err
+    assert "remedy: " in ran.err
+    refused = run(*arguments, "--json")
+    assert refused.code == code
+    assert refused.document["error"]["message"]
+
+
+def test_a_study_in_which_nothing_happened_yet_can_be_looked_at(here: Path) -> None:
+    kill_inside_a_trial(here, "begun", 1)
+    shown = run("study", "show", "begun")
+    assert shown.code == 0
+    assert "no result yet" in shown.out
+    assert run("study", "export", "begun").code == 1
+    assert run("study", "export", "begun", "--point", "0").code == 0
+    assert run("study", "diagnose", "begun").code == 1
