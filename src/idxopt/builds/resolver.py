@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from idxopt.builds import names
+from idxopt.builds.canary import Canary, running_canary
 from idxopt.builds.clock import Clock, SystemClock
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import StateStore
 from idxopt.compiler.legs import legs
 from idxopt.compiler.lowered import Leg, Target
 from idxopt.engines.port import Reader
-from idxopt.errors import BuildError
+from idxopt.errors import BuildError, IdxoptError
 from idxopt.program.schema import Program
 from idxopt.program.validate import program_from
 
@@ -36,6 +37,15 @@ class LiveBuild:
     damage: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CanaryBuild:
+    """A canary in force. `build`: the candidate, None where it cannot be searched (`trouble` says why)."""
+
+    canary: Canary
+    build: LiveBuild | None
+    trouble: str = ""
+
+
 class Resolver:
     """Finds the live build of a name; asks the engine at most once in `ttl` seconds. Safe to share between threads."""
 
@@ -48,6 +58,8 @@ class Resolver:
         self._guard = threading.Lock()
         self._asked: float | None = None
         self._live: LiveBuild | None = None
+        self._asked_canary: float | None = None
+        self._canary: CanaryBuild | None = None
 
     @property
     def name(self) -> str:
@@ -62,10 +74,38 @@ class Resolver:
                 self._asked = now
             return self._live
 
-    def invalidate(self) -> None:
-        """Forgets the cached answer: an index turned out to be gone."""
+    def canary(self) -> CanaryBuild | None:
+        """The canary beside the live build, cached like it; None where there is none in force.
+
+        A record that cannot be read counts as none: the live build answers, and `idxopt canary status` says what is
+        wrong.
+        """
+        live = self.live()
         with self._guard:
-            self._asked = None
+            now = self._clock.monotonic()
+            if self._asked_canary is None or now - self._asked_canary >= self._ttl:
+                self._canary = self._resolve_canary(live)
+                self._asked_canary = now
+            found = self._canary
+        in_force = found is not None and live is not None and found.canary.incumbent == live.manifest.build
+        return found if in_force else None
+
+    def invalidate(self) -> None:
+        """Forgets the cached answers: an index turned out to be gone."""
+        with self._guard:
+            self._asked = self._asked_canary = None
+
+    def _resolve_canary(self, live: LiveBuild | None) -> CanaryBuild | None:
+        try:
+            canary = running_canary(self._engine, self._name, live.manifest.build if live is not None else None)
+        except IdxoptError:
+            return None
+        if canary is None:
+            return None
+        cached = self._canary
+        if cached is not None and cached.canary == canary and cached.build is not None:
+            return cached
+        return canary_build(canary, self._engine)
 
     def _resolve(self) -> LiveBuild | None:
         marked = marked_builds(self._engine, self._name)
@@ -117,6 +157,17 @@ def live_build(manifest: Manifest, engine: Reader, damage: tuple[str, ...] = ())
     target = Target(capabilities.engine, capabilities.bm25_factor, capabilities.pipelines)
     indices = {view: built.index for view, built in manifest.views.items()}
     return LiveBuild(manifest, program, legs(program, indices, target), indices, damage)
+
+
+def canary_build(canary: Canary, engine: Reader) -> CanaryBuild:
+    """The candidate made searchable, or why it cannot be."""
+    try:
+        manifest = StateStore(engine).manifest(canary.name, canary.candidate)
+        if manifest is None:
+            return CanaryBuild(canary, None, f"build {canary.candidate} is not recorded any more")
+        return CanaryBuild(canary, live_build(manifest, engine))
+    except IdxoptError as error:
+        return CanaryBuild(canary, None, error.message)
 
 
 def _damage(name: str, indices: set[str], engine: Reader) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import contextlib
 import datetime as dt
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from idxopt.builds.lock import Lock
@@ -20,6 +20,7 @@ from idxopt.builds.state import Event, StateWriter
 from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.deploy import aliases
 from idxopt.deploy.aliases import AliasKey
+from idxopt.deploy.beside import drop_stale, end_canary, refuse_beside
 from idxopt.deploy.collect import collect, find_garbage
 from idxopt.deploy.commit import present_in_namespace, switch
 from idxopt.deploy.embedding import check_plan
@@ -60,6 +61,15 @@ def apply_plan(
     started = time.monotonic()
     if plan.empty:
         return Applied(build=plan.live, previous=None)
+    check_apply(engine, plan, options, source)
+    operation = "rollback" if plan.target else "apply"
+    with Lock(engine, plan.name, operation, settings=options.lock, on_wait=options.on_wait) as lock:
+        applied = ApplyRun(engine, plan, options, source, progress or Quiet(), lock).run()
+    return replace(applied, seconds=time.monotonic() - started)
+
+
+def check_apply(engine: Engine, plan: Plan, options: ApplyOptions, source: Source | None) -> None:
+    """What can be refused before the lock is taken."""
     if plan.builds and source is None:
         raise BuildError(
             "the plan builds an index, but no documents were named",
@@ -67,13 +77,19 @@ def apply_plan(
             remedy="give --source PLACE, or set `source` in the cluster's profile",
         )
     check_plan(plan, options, engine.capabilities())
-    operation = "rollback" if plan.target else "apply"
-    with Lock(engine, plan.name, operation, settings=options.lock, on_wait=options.on_wait) as lock:
-        applied = _Run(engine, plan, options, source, progress or Quiet(), lock).run()
-    return replace(applied, seconds=time.monotonic() - started)
 
 
-class _Run:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that comes before the switch. `manifest` None: no readers will move. `present`: the aliases as they are."""
+
+    loaded: Loaded
+    report: QualityReport | None
+    manifest: Manifest | None
+    present: Mapping[AliasKey, Mapping[str, Any]]
+
+
+class ApplyRun:
     """One apply under the lock."""
 
     def __init__(
@@ -97,10 +113,33 @@ class _Run:
 
     def run(self) -> Applied:
         """All steps in order; the switch last."""
+        refuse_beside(self.observed, self.plan)
+        prepared = self.prepare()
+        loaded, report, manifest = prepared.loaded, prepared.report, prepared.manifest
+        if manifest is None:
+            return self._finish_without_switch(loaded)
+        self._switch(manifest, prepared.present)
+        warnings = [*loaded.warnings, *self._of_judgments(report), *self._after_commit(manifest)]
+        collected = self._collect(warnings)
+        return Applied(
+            build=manifest.build,
+            previous=self.plan.live or None,
+            rows=loaded.rows,
+            writes=self.transfer.writes,
+            collected=collected,
+            metrics=report.metrics if report else {},
+            warnings=tuple(warnings),
+            generated=loaded.generated,
+        )
+
+    def prepare(self) -> Prepared:
+        """Everything before the switch: built, checked, recorded. A refusal puts the templates back."""
         plan = self.plan
         if plan.switches:
             self.transfer.check(self._primary_index())
         self.store.ensure()
+        self.lock.check()
+        drop_stale(self.engine, self.observed)
         for step in plan.steps:
             self.lock.check()
             self._in_place(step)
@@ -112,21 +151,7 @@ class _Run:
         except BaseException:
             self._put_templates_back()
             raise
-        if manifest is None:
-            return self._finish_without_switch(loaded)
-        self._switch(manifest, present)
-        warnings = [*loaded.warnings, *self._of_judgments(report), *self._after_commit(manifest)]
-        collected = self._collect(warnings)
-        return Applied(
-            build=manifest.build,
-            previous=plan.live or None,
-            rows=loaded.rows,
-            writes=self.transfer.writes,
-            collected=collected,
-            metrics=report.metrics if report else {},
-            warnings=tuple(warnings),
-            generated=loaded.generated,
-        )
+        return Prepared(loaded, report, manifest, present)
 
     # Before the commit.
 
@@ -296,7 +321,18 @@ class _Run:
             self._tell(what, manifest, previous=self.plan.live or None)
         except IdxoptError as error:
             warnings.append(f"the history could not be written: {error.message}")
-        return warnings
+        return warnings + self._without_canary(manifest)
+
+    def _without_canary(self, manifest: Manifest) -> list[str]:
+        """Its incumbent is live no more, so it is out of force already; now its record goes."""
+        canary = self.observed.canary
+        if canary is None or canary.incumbent == manifest.build:
+            return []
+        try:
+            end_canary(self.engine, self.store, canary, self.lock.record.who, f"build {manifest.build} went live")
+        except IdxoptError as error:
+            return [f"the record of the canary could not be removed: {error.message}"]
+        return [f"the canary of build {canary.candidate} has ended"]
 
     def _tell(self, what: str, manifest: Manifest, *, previous: str | None) -> None:
         event = Event(

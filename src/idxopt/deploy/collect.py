@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from idxopt.builds import names
+from idxopt.builds.canary import ENDED, STOPPED
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
@@ -35,17 +36,24 @@ def kept_builds(history: Sequence[Event], live: str, keep: int) -> list[str]:
 
 
 def retired_at(history: Sequence[Event], build: str) -> dt.datetime | None:
-    """When readers last left a build; None when it never was live."""
-    times = [event.at for event in history if event.previous == build and event.build != build]
+    """When readers last left a build, as the live one or as a canary's candidate; None when they never used it."""
+    times = [
+        event.at
+        for event in history
+        if (event.previous == build and event.build != build)
+        or (event.build == build and event.what in (STOPPED, ENDED))
+    ]
     return max((dt.datetime.fromisoformat(at) for at in times), default=None)
 
 
 def find_garbage(
     observed: Observed, *, keep: int, grace_s: float, now: dt.datetime, wanted: Iterable[str] = ()
 ) -> Garbage:
-    """Everything of this name that no kept build, no alias and no current program (`wanted` indices) needs."""
+    """Everything of this name that no kept build, canary, alias or current program (`wanted` indices) needs."""
     assert observed.live is not None
     kept = set(kept_builds(observed.history, observed.live.build, keep))
+    if observed.canary is not None:
+        kept.add(observed.canary.candidate)
     old = {
         id: build
         for id, build in observed.builds.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from idxopt.builds import names
+from idxopt.builds.canary import delete_canary
 from idxopt.builds.lock import Lock, LockSettings
 from idxopt.builds.state import Event, StateWriter
 from idxopt.builds.switches import delete_switch, read_switch
@@ -71,6 +72,7 @@ def destroy(engine: Engine, name: str, *, settings: LockSettings) -> Destruction
             engine.delete_pipeline(pipeline)
         for template in plan.templates:
             engine.delete_template(template)
+        delete_canary(engine, name)
         for build in plan.builds:
             _forget(engine, store, name, build)
         store.append(Event(name=name, what="destroy", at=store.now(), who=lock.record.who))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idxopt.builds import names
+from idxopt.builds.canary import Canary, running_canary
 from idxopt.builds.manifest import Manifest, ViewBuild
 from idxopt.builds.state import Event, StateStore
 from idxopt.deploy.frozen import FrozenTables
@@ -25,7 +26,7 @@ class Observed:
 
     `live` is the build that the marker alias names, None before the first apply. `concrete`: an index (not an alias)
     has the public name. `templates` are all of the cluster: any of them may match our indices. `frozen` reads the
-    corpus tables of recorded builds.
+    corpus tables of recorded builds. `canary`: the one in force.
     """
 
     name: str
@@ -39,12 +40,14 @@ class Observed:
     concrete: IndexState | None
     history: tuple[Event, ...] = ()
     frozen: FrozenTables = field(default_factory=FrozenTables, compare=False, repr=False)
+    canary: Canary | None = None
 
     @property
     def finished(self) -> frozenset[str]:
         """Ids of the builds whose indices can be used as they are."""
         told = {build for event in self.history for build in (event.build, event.previous) if build}
-        return frozenset(told | ({self.live.build} if self.live else set()))
+        now = {self.live.build if self.live else None, self.canary.candidate if self.canary else None}
+        return frozenset(told | {build for build in now if build})
 
     def owned(self, index: str) -> bool:
         """True when the index exists and is ours:
@@ -75,8 +78,11 @@ class Observed:
 
     @property
     def served(self) -> list[Manifest]:
-        """The recorded builds that readers have used, oldest first."""
+        """The recorded builds that readers have used, oldest first; the candidate of a canary that runs is none yet, so
+        that its generations are those of the apply that promotes it.
+        """
         told = {build for event in self.history if event.what != BUILT for build in (event.build, event.previous)}
+        told -= {self.canary.candidate if self.canary else None}
         return [one for id, one in self.builds.items() if id in told or one is self.live]
 
     def matching_templates(self, index: str) -> list[Template]:
@@ -111,6 +117,7 @@ def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
         concrete=reader.get_index(name),
         history=tuple(store.history(name)),
         frozen=FrozenTables(store, name),
+        canary=running_canary(reader, name, live.build) if live is not None else None,
     )
 
 

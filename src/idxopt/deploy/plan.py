@@ -13,6 +13,7 @@ from idxopt.builds.manifest import Manifest
 from idxopt.compiler.lowered import Compiled, CompiledView
 from idxopt.compiler.pipeline_tables import lacks_tables
 from idxopt.deploy import aliases
+from idxopt.deploy.beside import with_canary_note
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.drift import drift_of
 from idxopt.deploy.embedding import refuse_without_knn
@@ -70,7 +71,7 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
     rebuilt = frozenset(step.view for step in draft.steps if isinstance(step, BuildIndex))
     if draft.steps:
         draft.notes.extend(f"! {warning}" for warning in warnings(program))
-    return Plan(
+    plan = Plan(
         name=observed.name,
         cluster=cluster,
         cluster_uuid=observed.capabilities.cluster_uuid,
@@ -85,6 +86,7 @@ def make_plan(observed: Observed, intent: Intent, *, cluster: str) -> Plan:
         notes=tuple(draft.notes),
         lost_on_write=_lost_on_write(observed, compiled),
     )
+    return with_canary_note(plan, observed)
 
 
 def _lost_on_write(observed: Observed, compiled: Compiled) -> dict[str, tuple[str, ...]]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from idxopt.builds.canary import ENDED, STARTED, STOPPED
 from idxopt.builds.manifest import Manifest
 from idxopt.builds.state import Event
+from idxopt.deploy.beside import with_canary_note
 from idxopt.deploy.changes import Change, Cost, diff_programs
 from idxopt.deploy.intent import Intent, Layout, Plan
 from idxopt.deploy.observed import BUILT, Observed, fingerprint
 from idxopt.deploy.plan import Draft, place_again
 from idxopt.deploy.steps import Switch
 from idxopt.errors import BuildError
+
+_NEVER_LIVE = frozenset({BUILT, STARTED, STOPPED, ENDED})
+"""Events of builds that were not live by them."""
 
 
 def previous_build(observed: Observed, live: Manifest) -> str | None:
@@ -23,10 +28,10 @@ def previous_build(observed: Observed, live: Manifest) -> str | None:
 
 
 def once_live(history: Sequence[Event]) -> list[str]:
-    """Builds that readers have used, the latest first."""
+    """Builds that were live, the latest first."""
     order: list[str] = []
     for event in reversed(history):
-        for build in (event.build, event.previous) if event.what != BUILT else ():
+        for build in (event.build, event.previous) if event.what not in _NEVER_LIVE else ():
             if build and build not in order:
                 order.append(build)
     return order
@@ -71,7 +76,7 @@ def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) ->
         cost=Cost.QUERY_ONLY,
         why="rollback",
     )
-    return Plan(
+    plan = Plan(
         schema="idxopt-plan/1",
         name=observed.name,
         cluster=cluster,
@@ -87,6 +92,7 @@ def rollback_plan(observed: Observed, *, to: str | None = None, cluster: str) ->
         marks=fingerprint(observed),
         notes=tuple(draft.notes),
     )
+    return with_canary_note(plan, observed)
 
 
 def layout_of(observed: Observed, build: Manifest) -> Layout:

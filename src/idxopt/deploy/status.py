@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from idxopt.builds.canary import Canary
 from idxopt.builds.lockrecord import LockRecord, read_lock
 from idxopt.builds.manifest import Manifest
 from idxopt.deploy.intent import Intent, Lag, Plan
@@ -48,6 +49,7 @@ class Status:
     kept: tuple[str, ...] = ()
     lock: LockRecord | None = None
     notes: tuple[str, ...] = ()
+    canary: Canary | None = None
 
     @property
     def drifted(self) -> bool:
@@ -86,6 +88,7 @@ def read_status(reader: Reader, name: str, *, cluster: str, source: Source | Non
         kept=tuple(id for id, build in observed.builds.items() if id != live.build and whole(observed, build)),
         lock=lock,
         notes=tuple(notes),
+        canary=observed.canary,
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from idxopt.builds.canary import Arm
+
 OnLegFailure = Literal["fail", "degrade"]
 OnModelFailure = Literal["fail", "lexical"]
 
@@ -16,6 +18,9 @@ class SearchQuery:
 
     `source`: True to fetch the source documents of the answer (a second round to the same build). `rerank`: False to
     leave out the program's second stage.
+
+    `session_key`: whose query it is (a session, a user): while a canary runs all queries of one key go to the same
+    build; without it the text decides. `arm`: that build and no other, whatever the share.
     """
 
     text: str
@@ -24,6 +29,8 @@ class SearchQuery:
     filter: Mapping[str, Any] | None = None
     source: bool = False
     rerank: bool = True
+    session_key: str | None = None
+    arm: Arm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,9 @@ class SearchResult:
     under `on_model_failure: lexical`) and `rerank`. `cut` is True when the query had too many terms for the engine's
     clause limit and was cut to its rarest ones. `sections`: the best of all candidates, best first. `reranked`: whether
     the second stage decided the order of the candidates.
+
+    `arm`: which build of a running canary answered, None where none runs. `fallback`: why the candidate, whose turn it
+    was, did not.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -90,3 +100,5 @@ class SearchResult:
     cut: bool = False
     sections: tuple[SectionHit, ...] = ()
     reranked: bool = False
+    arm: Arm | None = None
+    fallback: str | None = None

@@ -7,13 +7,14 @@ too few documents, texts of sections, sources) go to the same build.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from idxopt.builds.resolver import LiveBuild, Resolver
 from idxopt.engines.port import Reader, SearchResponse
-from idxopt.errors import BuildError, LegFailed, ModelError, NotFound
+from idxopt.errors import BuildError, IdxoptError, LegFailed, ModelError, NotFound
 from idxopt.program.schema import Program
 from idxopt.search.clauses import cut_to_rarest, leg_frequencies, too_long
 from idxopt.search.fusion import Fused, fuse_views
@@ -21,6 +22,8 @@ from idxopt.search.legs import Prepared, grown, leg_lists, prepare
 from idxopt.search.models import NO_VECTORS, QueryModels, encode, given
 from idxopt.search.query import DocumentHit, OnLegFailure, OnModelFailure, SearchQuery, SearchResult
 from idxopt.search.reranking import Reranking, rerank
+from idxopt.search.runlog import QueryLog
+from idxopt.search.split import assigned, candidate_of, no_canary
 
 Sources = Mapping[str, Mapping[str, Any]]
 
@@ -100,7 +103,10 @@ class Searcher:
 
     `models`: needed where the program has dense legs or reranks; `models_of` finds them for the program of the build
     that answers, which another apply may change. `on_model_failure`: `lexical` answers without the legs and the
-    reranking of a model that fails, and says so.
+    reranking of a model that fails, and says so. `log` is told of every answer.
+
+    While a canary runs, `search` sends its share of the queries to the candidate; what fails there is answered by the
+    live build, and the result says so. `ranking`, `ranked` and `live` are of the live build alone.
     """
 
     def __init__(
@@ -112,7 +118,9 @@ class Searcher:
         models_of: Callable[[Program], QueryModels] | None = None,
         on_leg_failure: OnLegFailure = "fail",
         on_model_failure: OnModelFailure = "fail",
+        log: QueryLog | None = None,
     ) -> None:
+        self._log = log
         self._reader = reader
         self._build = build
         self._models = models
@@ -123,13 +131,43 @@ class Searcher:
     def search(self, query: SearchQuery) -> SearchResult:
         """Answers a query. A build whose index went away meanwhile is resolved again once.
 
-        Raises ConfigError when the program needs models and there are none, ModelError and LegFailed.
+        Raises ConfigError when the program needs models and there are none, ModelError and LegFailed; BuildError when
+        the candidate is asked for by name and no canary runs.
         """
-        if isinstance(self._build, Resolver):
-            try:
-                return self._answer(query, self._live(), repeat=True)
-            except _Gone:
-                self._build.invalidate()
+        started = time.perf_counter()
+        resolver = self._build
+        result = self._split(query, resolver) if isinstance(resolver, Resolver) else self._answer(query, resolver)
+        if self._log is not None:
+            self._log.record(query, result, (time.perf_counter() - started) * 1_000)
+        return result
+
+    def _split(self, query: SearchQuery, resolver: Resolver) -> SearchResult:
+        """By the arm asked for, or the one that the key falls into."""
+        self._live()  # without a live build there is nothing to split
+        running = resolver.canary()
+        if running is None:
+            if query.arm == "candidate":
+                raise no_canary(resolver.name)
+            return self._of_live(query, resolver)
+        if (query.arm or assigned(query, running.canary)) == "incumbent":
+            return replace(self._of_live(query, resolver), arm="incumbent")
+        try:
+            answer = self._answer(query, candidate_of(running), repeat=True)
+        except IdxoptError as error:  # also a filter that only the candidate refuses: its user must not notice
+            if query.arm is not None:
+                raise
+            if isinstance(error, _Gone):
+                resolver.invalidate()
+                if resolver.canary() is None:
+                    return self._of_live(query, resolver)
+            return replace(self._of_live(query, resolver), arm="incumbent", fallback=error.message)
+        return replace(answer, arm="candidate")
+
+    def _of_live(self, query: SearchQuery, resolver: Resolver) -> SearchResult:
+        try:
+            return self._answer(query, self._live(), repeat=True)
+        except _Gone:
+            resolver.invalidate()
         return self._answer(query, self._live())
 
     def live(self) -> LiveBuild:

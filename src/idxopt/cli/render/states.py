@@ -130,6 +130,7 @@ def status_json(status: Status) -> dict[str, Any]:
             "created": status.lock.created,
             "heartbeat": status.lock.heartbeat,
         },
+        "canary": status.canary.model_dump() if status.canary is not None else None,
         "notes": list(status.notes),
     }
 
@@ -167,7 +168,12 @@ def history_json(name: str, events: Sequence[Event], current: str | None) -> dic
 
 
 def _current(events: Sequence[Event], current: str | None) -> int | None:
-    return max((number for number, event in enumerate(events) if event.build == current and current), default=None)
+    found = (
+        number
+        for number, event in enumerate(events)
+        if current and event.build == current and not event.what.startswith("canary ")
+    )
+    return max(found, default=None)
 
 
 def configured(config: Config, cluster: str, profile: Profile) -> list[tuple[str, str, str]]:
