@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from idxopt.models.ports import ModelIdentity, TokenEmbedder, Tokenizer, Vectors
 
-MAX_BYTES = 512 << 20
+MAX_BYTES = 1 << 30
 WORST = -1.0
 """Score of a text without tokens: below any other, cosines being at least -1."""
 
