@@ -5,14 +5,16 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
   const keyOf = (cell) => {
-    if (!cell) return "";
+    if (!cell) return null;
     const given = cell.querySelector("[data-sort]");
     if (given) return Number(given.dataset.sort);
     const text = cell.textContent.trim();
+    if (text === "" || text === "-") return null;
     const found = text.match(/^[▲▼≈★!\s]*([+-]?[\d,]*\.?\d+)/u);
     return found ? Number(found[1].replaceAll(",", "")) : text;
   };
   const compare = (a, b) => {
+    if (a === null || b === null) return 0;
     if (typeof a === "number" && typeof b === "number") return a - b;
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
     return a.localeCompare(b);
@@ -25,7 +27,9 @@
     const body = table.tBodies[0];
     const rows = [...body.rows].filter((row) => !row.classList.contains("pinned"));
     const keyed = rows.map((row, number) => ({ row, number, key: keyOf(row.cells[place]) }));
-    keyed.sort((a, b) => (down ? -1 : 1) * compare(a.key, b.key) || a.number - b.number);
+    // What has no value comes last, whichever way the others are sorted.
+    keyed.sort((a, b) => (a.key === null) - (b.key === null) || (down ? -1 : 1) * compare(a.key, b.key)
+      || a.number - b.number);
     body.append(...keyed.map((one) => one.row));
   };
   all("table.sortable").forEach((table) => {

@@ -30,8 +30,8 @@ def rankings(record: StudyRecord) -> Html:
     return section(
         "rankings",
         title,
-        f"{how_many(len(record.rankings), 'query', 'queries')} that moved most. The mark on the right of a document says where it stood "
-        "in the list before; leg ranks stand below it. Unjudged: nobody graded it for this query.",
+        f"{how_many(len(record.rankings), 'query', 'queries')} that moved most. The mark on the right of a document "
+        "says where it stood in the list before; leg ranks stand below it. Unjudged: nobody graded it for this query.",
         chooser,
         *(_one(record, one, known.get(one.query_id)) for one in record.rankings),
     )
