@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from idxopt.evaluation.pages.elements import table
 from idxopt.experiments.plots import cost_plot, difference_plot
 from idxopt.experiments.results import CollectionResult, Setting
 from idxopt.experiments.summary import overview
@@ -64,13 +65,4 @@ def _collection(result: CollectionResult) -> list[str]:
 
 
 def _table(grid: Grid) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in grid.header)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
-        for row in grid.rows
-    )
-    note = f'<p class="note">{escape(grid.note)}</p>' if grid.note else ""
-    return (
-        f'<div class="scroll"><table><caption>{escape(grid.title)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{note}"
-    )
+    return table(grid.title, grid.header, grid.rows, note=grid.note)

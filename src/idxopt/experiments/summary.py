@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from idxopt.evaluation.costs import cheaper_by
+from idxopt.evaluation.pages.figures import figure
 from idxopt.experiments.methods import BY_NAME, CHUNKS, COLUMN_NAMES, COLUMNS, OFFLINE, TABLE_2
 from idxopt.experiments.results import MAIN, CollectionResult
-from idxopt.experiments.tables import Grid, figure
+from idxopt.experiments.tables import Grid
 
 
 def overview(results: Sequence[CollectionResult]) -> list[Grid]:

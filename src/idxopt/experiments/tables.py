@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from idxopt.evaluation.bootstrap import Interval, mean_interval
+from idxopt.evaluation.bootstrap import mean_interval
 from idxopt.evaluation.costs import PAPER_FEWER_TOKENS, PAPER_FEWER_VECTORS, PAPER_SECTIONS_A_DOCUMENT, cheaper_by
 from idxopt.evaluation.density import change
+from idxopt.evaluation.pages.figures import figure, number
 from idxopt.experiments.methods import (
     BY_NAME,
     CHUNKS,
@@ -37,26 +38,13 @@ class Grid:
     note: str = ""
 
 
-def figure(interval: Interval, *, signed: bool = False) -> str:
-    """`.412 [.350, .471]`."""
-    if interval.low is None or interval.high is None:
-        return f"{_number(interval.mean, signed=signed)} (no interval)"
-    ends = f"{_number(interval.low, signed=signed)}, {_number(interval.high, signed=signed)}"
-    return f"{_number(interval.mean, signed=signed)} [{ends}]"
-
-
-def _number(value: float, *, signed: bool = False) -> str:
-    text = f"{value:+.3f}" if signed else f"{value:.3f}"
-    return text.replace("0.", ".", 1) if abs(value) < 1 else text
-
-
 def table_1(result: CollectionResult) -> Grid:
     """The paper's six methods under hybrid + reranker."""
     rows = []
     for name in TABLE_1:
         cell = result.cell(name, "reranked")
         if cell is not None:
-            means = [_number(cell.means[metric]) for metric in _TABLE_1_METRICS]
+            means = [number(cell.means[metric]) for metric in _TABLE_1_METRICS]
             rows.append((BY_NAME[name].label, figure(cell.main), *means, _difference(cell)))
     return Grid(
         f"Table 1: {result.name}, hybrid + reranker",
