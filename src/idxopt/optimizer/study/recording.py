@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from idxopt.errors import IdxoptError
 from idxopt.evaluation.bootstrap import Interval, mean_interval
 from idxopt.evaluation.metrics import Metric
+from idxopt.optimizer.attribution import Accepted, without
 from idxopt.optimizer.autoindex.settings import Found
 from idxopt.optimizer.autoindex.settings import PathStep as FoundStep
 from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.diagnosis.slices import kind_of, kinds_of
-from idxopt.optimizer.edits import edited
 from idxopt.optimizer.ports import METRICS, NDCG, RECALL, Candidate, Scores
 from idxopt.optimizer.record import (
     BASELINE,
@@ -38,7 +37,6 @@ from idxopt.optimizer.study.prepared import Prepared
 from idxopt.optimizer.study.scoring import Scoring
 from idxopt.optimizer.study.showing import shown
 from idxopt.optimizer.study.store import StoredTrial
-from idxopt.program.schema import Program
 
 RESAMPLES = 2_000
 """Resamples behind the intervals in the table of trials; the final figures have 10,000."""
@@ -214,38 +212,28 @@ def rankings_of(finished: Finished) -> tuple[Rankings, ...]:
 
 
 def attribution_of(finished: Finished, checked: Callable[[], None]) -> tuple[Attribution, ...]:
-    """The winner without each of its changes, over all dev queries. Changes that others build on cannot be left out."""
+    """The winner without each of its changes, and without those that build on it, over all dev queries."""
     if len(finished.kept) < 2:
         return ()
     metric, dev = finished.found.objective.metrics[0], finished.prepared.split.dev_places
     winner, scoring = finished.found, finished.scoring
+    path = [
+        Accepted(f"{number} {step.proposal.kind}", step.proposal.edits) for number, step in enumerate(finished.kept, 1)
+    ]
     found = []
-    for left_out, program in _without(finished.found.baseline.program, finished.kept):
+    for number, change in enumerate(path):
         checked()
+        program, dropped = without(finished.found.baseline.program, path, number)
         result = scoring.one(Candidate.of(program))
         if result.scores is None:
             continue
-        without = result.scores.scores
-        loss = _paired(winner.scores, without, metric, dev, resamples=10_000)
+        loss = _paired(winner.scores, result.scores.scores, metric, dev, resamples=10_000)
         assert loss is not None  # both sides have scores
-        size, now = without.size, winner.scores.size
+        size, now = result.scores.scores.size, winner.scores.size
         p95 = _difference(_p95(scoring, winner.program.hash), result.scores.p95_ms)
-        step = f"{left_out + 1} {finished.kept[left_out].proposal.kind}"
-        found.append(Attribution(step, loss, now.rows - size.rows, now.bytes - size.bytes, p95))
+        others = f" (with {', '.join(path[other].name for other in dropped)})" if dropped else ""
+        found.append(Attribution(change.name + others, loss, now.rows - size.rows, now.bytes - size.bytes, p95))
     return tuple(found)
-
-
-def _without(baseline: Program, path: Sequence[FoundStep]) -> Iterator[tuple[int, Program]]:
-    """The program that the path makes without one change, for every change that can be left out."""
-    for left_out in range(len(path)):
-        program = baseline
-        try:
-            for place, step in enumerate(path):
-                if place != left_out:
-                    program = edited(program, step.proposal.edits)
-        except IdxoptError:
-            continue
-        yield left_out, program
 
 
 def _p95(scoring: Scoring, program: str) -> float | None:
