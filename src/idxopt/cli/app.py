@@ -10,6 +10,7 @@ import typer
 from idxopt import __version__
 from idxopt.cli.commands import (
     apply,
+    canary,
     compare,
     compiling,
     demo,
@@ -120,6 +121,12 @@ _GROUPS: tuple[tuple[str, str, str, dict[str, Callable[..., ExitCode]]], ...] = 
             "export": study.export_program,
             "diagnose": study.diagnose_study,
         },
+    ),
+    (
+        "canary",
+        "A share of the queries to another build: start, status, stop.",
+        SEARCH,
+        {"start": canary.start, "status": canary.status, "stop": canary.stop},
     ),
     ("queries", "Judgments for those who have none.", EVALUATE, {"make": queries.make}),
     ("serve", "Servers: models for idxopt and for others.", SEARCH, {"models": serve.serve_models}),

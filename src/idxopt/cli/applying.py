@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from idxopt.cli.confirm import can_ask, confirm
 from idxopt.cli.generating import consent, open_priced
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from idxopt.builds.lockrecord import LockRecord
     from idxopt.deploy.intent import Plan, TextsEstimate
     from idxopt.deploy.observed import Observed
-    from idxopt.deploy.options import Applied, QualityGate, TextOptions
+    from idxopt.deploy.options import Applied, ApplyOptions, Progress, QualityGate, TextOptions
     from idxopt.program.schema import Program
     from idxopt.sources.source import Source
+
+T = TypeVar("T")
 
 WRITES_REMEDY = "add --carry-writes or --discard-writes"
 _TELL_EVERY_S = 10.0
@@ -113,9 +115,20 @@ def missing_after(work: Session, observed: Observed, plan: Plan) -> tuple[int, l
 
 def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed) -> Applied:
     """Applies; the first Ctrl-C stops between steps, with the lock released and the old build serving."""
+    from idxopt.deploy.apply import apply_plan
+
+    return with_options(
+        work,
+        plan,
+        allowed,
+        lambda options, progress: apply_plan(work.engine, plan, options, source=source, progress=progress),
+    )
+
+
+def with_options(work: Session, plan: Plan, allowed: Allowed, act: Callable[[ApplyOptions, Progress], T]) -> T:
+    """Does it with the options of an apply, its models open, stoppable as `run_plan` says."""
     from idxopt.builds.clock import SystemClock, timestamp
     from idxopt.config.load import cache_dir
-    from idxopt.deploy.apply import apply_plan
     from idxopt.deploy.embedding import check_searchable
     from idxopt.deploy.options import ApplyOptions
     from idxopt.operators.heap import map_large_blocks
@@ -144,7 +157,7 @@ def run_plan(work: Session, plan: Plan, source: Source | None, allowed: Allowed)
             texts=text_options(work, plan, program, allowed, progress),
         )
         try:
-            return apply_plan(work.engine, plan, options, source=source, progress=progress)
+            return act(options, progress)
         except KeyboardInterrupt as interrupt:
             serves = f"build {plan.live} still serves" if plan.live else "nothing went live"
             kept, remedy = left_behind(work, plan.name, started, others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -45,6 +45,14 @@ def one_query(value: str) -> str:
     if not value.strip():
         raise UsageError("the query is empty", place="QUERY", remedy='give words in quotes, as in "rotate api keys"')
     return value
+
+
+def one_arm(value: str | None) -> Literal["incumbent", "candidate"] | None:
+    """`--arm`. Raises UsageError."""
+    match value:
+        case None | "incumbent" | "candidate":
+            return value
+    raise UsageError(f"{value!r} is no arm of a canary", place="--arm", remedy="write incumbent or candidate")
 
 
 Query: TypeAlias = Annotated[
@@ -120,6 +128,10 @@ AllowRejected: TypeAlias = Annotated[
 Message: TypeAlias = Annotated[str, typer.Option("-m", "--message", metavar="TEXT", help="Why, for the history.")]
 NoRerank: TypeAlias = Annotated[
     bool, typer.Option("--no-rerank", help="Leave out the program's reranking: the order is that of the fusion.")
+]
+ArmChoice: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--arm", metavar="ARM", help="While a canary runs: ask the incumbent or the candidate, no other."),
 ]
 DocumentId: TypeAlias = Annotated[str, typer.Option("--id", metavar="PATH", help="Path of the document id.")]
 Markup: TypeAlias = Annotated[str, typer.Option("--markup", help="markdown, html, rest, asciidoc or text.")]

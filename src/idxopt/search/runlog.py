@@ -91,8 +91,8 @@ class RunLog:
             "at": timestamp(self._clock),
             "arm": result.arm,
             "build": result.build,
-            "query": text[:_TEXT] if self._texts else _short(split_key(text, None)),
-            "key": _short(split_key(query.text, query.session_key)),
+            "query": text[:_TEXT] if self._texts else key_hash(split_key(text, None)),
+            "key": key_hash(split_key(query.text, query.session_key)),
             "docs": [hit.doc_id for hit in result.hits[:_IDS]],
             "total": result.total,
             "ms": round(ms, 3),
@@ -132,5 +132,6 @@ def _entry(line: bytes) -> Entry | None:
         return None
 
 
-def _short(text: str) -> str:
-    return text_digest(text)[:_HASH_DIGITS]
+def key_hash(key: str) -> str:
+    """A split key as the log holds it."""
+    return text_digest(key)[:_HASH_DIGITS]

@@ -20,6 +20,7 @@ def explain(
     query: options.Query,
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="Id of the document.")],
     no_rerank: options.NoRerank = False,
+    arm: options.ArmChoice = None,
 ) -> ExitCode:
     """Show rank and score of a document in every leg, and the terms that matched.
 
@@ -28,9 +29,17 @@ def explain(
     from idxopt.builds.resolver import Resolver
     from idxopt.cli.render.answers import explanation_json, explanation_lines, explanation_table
     from idxopt.search.explain import explain as explain_document
+    from idxopt.search.split import candidate_of, no_canary
 
+    chosen = options.one_arm(arm)
     with session(settings) as work:
-        live = live_or_suggest(work, Resolver(work.engine, name))
+        resolver = Resolver(work.engine, name)
+        live = live_or_suggest(work, resolver)
+        if chosen == "candidate":
+            running = resolver.canary()
+            if running is None:
+                raise no_canary(name)
+            live = candidate_of(running)
         if work.engine.get_document(live.manifest.views[live.manifest.primary].index, doc_id) is None:
             raise BuildError(
                 f"has no document {doc_id!r}", place=name, remedy="copy the id from `idxopt search`, exactly as shown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,16 +27,25 @@ def search(
         typer.Option("--filter", metavar="JSON", help="A filter clause: term, terms, range, exists, ids or bool."),
     ] = None,
     no_rerank: options.NoRerank = False,
+    arm: options.ArmChoice = None,
+    session_key: Annotated[
+        str | None,
+        typer.Option("--session", metavar="KEY", help="While a canary runs: whose query it is, for the split."),
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Append the answer to a run log (queries as hashes).")
+    ] = None,
 ) -> ExitCode:
-    """Search the live build.
+    """Search the live build; while a canary runs, the build that the query falls to.
 
     Example: idxopt search handbook "rotate api keys" -k 5
     """
     from idxopt.builds.resolver import Resolver
     from idxopt.cli.render.answers import result_json, result_lines, result_table
     from idxopt.search import Searcher, SearchQuery
+    from idxopt.search.runlog import RunLog
 
-    clause = _filter(filter_text)
+    clause, chosen = _filter(filter_text), options.one_arm(arm)
     with session(settings) as work:
         resolver = Resolver(work.engine, name)
         live = live_or_suggest(work, resolver)
@@ -45,15 +55,28 @@ def search(
             models_of=work.models,
             on_leg_failure=work.profile.on_leg_failure,
             on_model_failure=work.profile.on_model_failure,
+            log=RunLog(log) if log is not None else None,
         )
         result = searcher.search(
-            SearchQuery(query, k=k, offset=offset, filter=clause, source=True, rerank=not no_rerank)
+            SearchQuery(
+                query,
+                k=k,
+                offset=offset,
+                filter=clause,
+                source=True,
+                rerank=not no_rerank,
+                session_key=session_key,
+                arm=chosen,
+            )
         )
+        running = resolver.canary()
+    answered = running.build if running is not None and result.arm == "candidate" else None
+    build = answered or live
     if settings.json:
         emit_json(result_json(result, query))
         return ExitCode.OK
     if result.hits:
-        print_tables(settings, result_table(result, [leg.key for leg in live.legs], live.program, query, offset))
+        print_tables(settings, result_table(result, [leg.key for leg in build.legs], build.program, query, offset))
     for line in result_lines(result):
         write(line)
     return ExitCode.OK

@@ -47,7 +47,10 @@ def result_table(result: SearchResult, legs: Sequence[str], program: Program, qu
 def result_lines(result: SearchResult) -> Iterator[str]:
     """What is said below the table."""
     total = f"{counted(result.total, 'document')}" if result.total_exact else f"at least {result.total:,} documents"
-    yield f"{total} found in build {result.build}"
+    arm = f" ({result.arm} of a canary)" if result.arm is not None else ""
+    yield f"{total} found in build {result.build}{arm}"
+    if result.fallback is not None:
+        yield f"! the canary's candidate failed, so the live build answered: {result.fallback}"
     if result.cut:
         yield "! the query had too many terms and was cut to its rarest ones"
     for part, error in result.degraded.items():
@@ -65,6 +68,8 @@ def result_json(result: SearchResult, query: str) -> dict[str, Any]:
         "degraded": dict(result.degraded),
         "cut": result.cut,
         "reranked": result.reranked,
+        "arm": result.arm,
+        "fallback": result.fallback,
         "hits": [
             {
                 "id": hit.doc_id,

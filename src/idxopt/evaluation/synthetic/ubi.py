@@ -37,12 +37,16 @@ _EVENT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Ubi:
-    """Where the log is, and what its application calls a click and a showing."""
+    """Where the log is, and what its application calls a click and a showing.
+
+    `since`: only queries whose `timestamp` is no earlier (ISO 8601).
+    """
 
     queries: str = QUERIES
     events: str = EVENTS
     clicks: Sequence[str] = (CLICK,)
     impressions: Sequence[str] = (IMPRESSION,)
+    since: str | None = None
 
 
 @dataclass
@@ -94,14 +98,15 @@ def read_ubi(engine: Reader, ubi: Ubi) -> Iterator[Shown]:
 
 def _asked(engine: Reader, ubi: Ubi) -> dict[str, _Asked]:
     found: dict[str, _Asked] = {}
-    for query in _scan(engine, ubi.queries, _QUERY_FIELDS, None):
+    recent = {"range": {"timestamp": {"gte": ubi.since}}} if ubi.since is not None else None
+    for query in _scan(engine, ubi.queries, _QUERY_FIELDS, recent):
         text, id_ = _text(query.get("user_query")), _text(query.get("query_id"))
         if text and id_:
             hits = query.get("query_response_hit_ids")
             found[id_] = _Asked(text, _text(query.get("client_id")), [str(hit) for hit in _listed(hits)])
     if not found:
         raise SourceError(
-            "holds no document with `query_id` and `user_query`",
+            "holds no document with `query_id` and `user_query`" + (f" since {ubi.since}" if ubi.since else ""),
             remedy="name the index of UBI queries with --ubi-queries",
             place=ubi.queries,
         )
