@@ -63,7 +63,7 @@ def sidecar(provider: str, models: Checkpoints, hardware: Hardware, folder: Path
         lines += [f'device = "{hardware.device}"\ndtype = "{hardware.dtype}"']
     toml = folder / f"{provider}.toml"
     toml.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "idxopt", "serve", "models", "--config", str(toml), "--port", str(port)]
     with _running(command, port, "/ready") as process:
         url = f"http://127.0.0.1:{port}"
@@ -75,7 +75,7 @@ def sidecar(provider: str, models: Checkpoints, hardware: Hardware, folder: Path
 @contextmanager
 def plain(provider: str, models: Checkpoints, hardware: Hardware) -> Iterator[Server]:
     """A FastAPI handler without batching."""
-    port = _free_port()
+    port = free_port()
     command = [
         sys.executable,
         "-c",
@@ -98,7 +98,7 @@ def find_infinity(given: str | None) -> str | None:
 @contextmanager
 def infinity(program: str, models: Checkpoints, hardware: Hardware) -> Iterator[Server]:
     """infinity-emb with its torch engine and its defaults."""
-    port = _free_port()
+    port = free_port()
     command = [program, "v2", "--host", "127.0.0.1", "--port", str(port), "--engine", "torch"]
     command += ["--device", hardware.device, "--dtype", hardware.dtype, "--log-level", "warning"]
     chosen = [(models.embedder, EMBEDDER)] + ([(models.reranker, RERANKER)] if models.reranker else [])
@@ -144,6 +144,7 @@ def _until_answering(child: subprocess.Popen[str], url: str) -> None:
     raise RuntimeError(f"{child.args!r} did not answer within {START_S} s")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on now."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])

@@ -10,7 +10,6 @@ from benchmarks.collections import collection
 from idxopt.errors import BuildError, IdxoptError
 from idxopt.evaluation.datasets import load_dataset_folder
 from idxopt.evaluation.judgments import Query, Run
-from idxopt.operators.row import Document
 from idxopt.optimizer.baseline import baseline_program
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.diagnosis.findings import Diagnosis
@@ -18,13 +17,22 @@ from idxopt.optimizer.ports import Candidate, Scores
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.splits import Split, gather
 from idxopt.optimizer.study.diagnosing import diagnosed
-from idxopt.optimizer.study.inputs import EMBEDDED
+from idxopt.optimizer.study.inputs import EMBEDDED, Quiet, read_corpus
 from idxopt.optimizer.study.prepared import Prepared
 from idxopt.optimizer.study.proposers import mined_tables
 from idxopt.optimizer.study.scores import ScoreStore, Setting, judged_digest
 from idxopt.optimizer.study.scoring import Scoring
 from idxopt.program.presets import BEIR_SOURCE
 from idxopt.program.schema import Program
+from idxopt.sources import Rejects
+from idxopt.sources.opening import open_source
+
+BASELINE = baseline_program(BEIR_SOURCE, "autoindex")
+
+
+def documents_of(name: str) -> Corpus:
+    """A collection's documents, as `idxopt optimize` reads them."""
+    return read_corpus(open_source(collection(name).place, BASELINE), Rejects(), Quiet())
 
 
 class Bench:
@@ -37,14 +45,13 @@ class Bench:
     def __init__(self, name: str, store: ScoreStore) -> None:
         started = time.perf_counter()
         self.name = name
-        of = collection(name)
-        self.corpus = Corpus.of(Document(source["_id"], source) for source in of.documents())
-        self.gathered = gather({name: load_dataset_folder(of.folder)})
+        self.corpus = documents_of(name)
+        self.gathered = gather({name: load_dataset_folder(collection(name).folder)})
         queries, qrels = self.gathered.queries, self.gathered.qrels
         evaluator = IncrementalEvaluator(self.corpus, queries, qrels)
         setting = Setting(self.corpus.digest, judged_digest(queries, qrels), EMBEDDED)
         self.scoring = Scoring(evaluator, store, setting)
-        self.baseline = baseline_program(BEIR_SOURCE, "autoindex")
+        self.baseline = BASELINE
         self.tables: Mapping[str, dict[str, list[str]]] = mined_tables(self.corpus, self.baseline)
         self.setup_s = time.perf_counter() - started
         self.busy_s = 0.0
