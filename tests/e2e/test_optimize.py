@@ -221,3 +221,21 @@ def test_a_study_in_which_nothing_happened_yet_can_be_looked_at(here: Path) -> N
     assert run("study", "export", "begun").code == 1
     assert run("study", "export", "begun", "--point", "0").code == 0
     assert run("study", "diagnose", "begun").code == 1
+
+
+def test_scored_on_an_engine_of_a_profile_the_figures_are_the_same_and_nothing_is_left(here: Path) -> None:
+    (here / "idxopt.toml").write_text(
+        'default = "local"\n[clusters.local]\nengine = "embedded"\nfolder = ".idxopt/local"\n'
+        '[clusters.other]\nengine = "embedded"\nfolder = "other"\n',
+        encoding="utf-8",
+    )
+    try:
+        ran = run("optimize", *OPTIONS, "--out", "on-other", "--engine", "other", "--json")
+        assert ran.code == 0, ran.err
+        whole = json.loads((here / "whole.json").read_text(encoding="utf-8"))
+        assert ran.document["winner"] == whole["winner"]
+        assert ran.document["finals"] == whole["finals"]
+        swept = run("sweep", "--cluster", "other", "--all", "--yes", "--json")
+        assert swept.document["deleted"] == []
+    finally:
+        (here / "idxopt.toml").unlink()
