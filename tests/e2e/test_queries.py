@@ -85,7 +85,7 @@ def test_headings_from_documents_to_figures(site: Path) -> None:
 def test_a_gate_over_them_says_so(site: Path) -> None:
     assert run("queries", "make", "docs.jsonl", "--from", "headings", "--out", "judged").code == ExitCode.OK
     judged = ("--queries", "judged/queries.jsonl", "--qrels", "judged/qrels/test.tsv")
-    refused = run("apply", "program.json", "--source", "judged", "--yes", *judged, "--require", "nDCG@10>=.999")
+    refused = run("apply", "program.json", "--source", "judged", "--yes", *judged, "--require", "Judged@10>=.9")
     assert refused.code == ExitCode.REFUSED
     assert "measured with synthetic judgments (known-item from headings)" in refused.err
     passed = run("apply", "program.json", "--source", "judged", "--yes", *judged, "--require", "nDCG@10>=.01")
@@ -103,6 +103,19 @@ def test_the_same_seed_makes_the_same_files(site: Path) -> None:
     assert facts["seed"] == 3
     assert sum(facts["made"].values()) == facts["queries"] == 9
     assert facts["candidates_looked_at"] == 9 + sum(facts["dropped"].values())
+
+
+def test_titles_are_removed_only_where_they_are_asked_for(site: Path) -> None:
+    plain = run("queries", "make", "docs.jsonl", "--out", "plain")
+    assert plain.code == ExitCode.OK, plain.err
+    before = {str(page["_id"]): page["title"] for page in lines(site / "docs.jsonl")}
+    assert {str(page["_id"]): page["title"] for page in lines(site / "plain/corpus.jsonl")} == before
+    titled = run("queries", "make", "docs.jsonl", "--from", "titles", "--queries", "5", "--out", "titled")
+    assert "! titles were removed" in titled.out
+    assert "! titles were removed" not in plain.out
+    emptied = [page for page in lines(site / "titled/corpus.jsonl") if page["title"] == ""]
+    assert len(emptied) == 5
+    assert all(not str(page["text"]).startswith("# ") for page in emptied)
 
 
 def test_it_replaces_its_own_folder_and_no_other(site: Path) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 QUERIES, SEED = 200, 20_240_229
 MODEL, CLICKS = "From a language model", "From clicks"
 _KINDS: dict[str, Kind] = {"titles": "title", "headings": "heading", "sentences": "sentence"}
+_DEFAULT = ("headings", "sentences")
 _OTHERS = ("llm", "clicks", "ubi")
 
 
@@ -41,7 +42,7 @@ def make(
         typer.Option(
             "--from",
             metavar="WHAT",
-            help="titles, headings, sentences (repeatable; default: all three); or llm, clicks, ubi.",
+            help="headings, sentences (repeatable; default: both), titles; or llm, clicks, ubi.",
         ),
     ] = None,
     queries: Annotated[
@@ -137,7 +138,7 @@ def make(
 
 def _what(origin: Sequence[str] | None) -> list[str]:
     """What queries are made of; known items may be mixed, the others stand alone. Raises UsageError."""
-    wanted = list(dict.fromkeys(origin or _KINDS))
+    wanted = list(dict.fromkeys(origin or _DEFAULT))
     for name in wanted:
         if name not in (*_KINDS, *_OTHERS):
             raise UsageError(
@@ -264,6 +265,8 @@ def _lines(out: Path, making: Making) -> Iterator[str]:
     yield f"left out: {dropped or 'nothing'}"
     if facts.get("wanted_queries", 0) > len(making.made):
         yield f"! fewer than the {facts['wanted_queries']} that were wanted: no more candidates are left"
+    if "title" in facts.get("made", {}):
+        yield "! titles were removed: programs that search titles look worse than they are, here"
     if making.cuts:
         yield (
             f"The texts of the queries were removed from {len(making.cuts)} documents: the judgments are good only for "

@@ -69,8 +69,13 @@ def candidates(document: Document, source: Source) -> list[Candidate]:
 
 
 def of_kinds(found: Iterable[Candidate], kinds: Sequence[Kind]) -> list[Candidate]:
-    """Those of some kinds, a text once: as title before heading before sentence."""
-    wanted = sorted((one for one in found if one.kind in kinds), key=lambda one: KNOWN_ITEMS.index(one.kind))
+    """Those of some kinds, a text once: as title before heading before sentence.
+
+    A heading that says what the title says is a title: where titles are not wanted, no title is ever removed.
+    """
+    every = sorted(found, key=lambda one: KNOWN_ITEMS.index(one.kind))
+    titles = {one.terms for one in every if one.kind == "title"}
+    wanted = [one for one in every if one.kind in kinds and ("title" in kinds or one.terms not in titles)]
     return list({one.terms: one for one in reversed(wanted)}.values())[::-1]
 
 
