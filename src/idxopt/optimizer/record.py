@@ -18,6 +18,7 @@ from idxopt.evaluation.bootstrap import Interval
 from idxopt.optimizer.ports import Size
 
 VERSION = 1
+_REMEDY = "run the `idxopt optimize` of the study again: it writes the record at its end"
 MOST_RANKINGS = 60
 """Queries whose rankings a record holds: those that moved most."""
 BASELINE, WINNER = "baseline", "winner"
@@ -358,12 +359,12 @@ class StudyRecord:
             place = ".".join(map(str, first["loc"])) or "the record"
             raise EvaluationError(
                 f"{place} of the study's record is wrong: {first['msg']}",
-                remedy="write the record again with idxopt study report",
+                remedy=_REMEDY,
             ) from error
         if record.version != VERSION:
             raise EvaluationError(
                 f"the study's record has version {record.version}, this release reads {VERSION}",
-                remedy="write the record again with idxopt study report",
+                remedy=_REMEDY,
             )
         return record
 

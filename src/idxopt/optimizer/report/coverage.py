@@ -21,19 +21,21 @@ def coverage(record: StudyRecord) -> Html:
     title = "8. Judgment coverage"
     if not record.coverage and not record.unjudged:
         return section("coverage", title, "How much is judged.", nothing("The record holds no coverage."))
+    both = any(one.left_out is not None for one in record.coverage)
     rows = [
-        (one.label, one.set, shown_mean(one.judged), shown_mean(one.as_irrelevant), shown_mean(one.left_out))
+        [one.label, one.set, *map(shown_mean, (one.judged, one.as_irrelevant, *((one.left_out,) if both else ())))]
         for one in record.coverage
     ]
     parts: list[Child] = []
     if rows:
-        header = ("program", "set", "Judged@10", "nDCG@10, unjudged irrelevant", "nDCG@10, unjudged left out")
+        header = ["program", "set", "Judged@10", "nDCG@10, unjudged irrelevant"]
+        header += ["nDCG@10, unjudged left out"] if both else []
         parts += [_drawing(record.coverage), table("Coverage", header, rows, texts=(1,))]
     return section(
         "coverage",
         title,
-        "A document that nobody judged counts as irrelevant; a program that finds many of them looks worse than it is. "
-        "The band runs from that figure to the one without unjudged documents.",
+        "A document that nobody judged counts as irrelevant; a program that finds many of them looks worse than it is."
+        + (" The band runs from that figure to the one without unjudged documents." if both else ""),
         *parts,
         *_list(record),
     )
@@ -43,7 +45,7 @@ def _drawing(rows: tuple[Coverage, ...]) -> Html:
     left, width, row, top = 230, 820, 26, 34
     bottom = top + row * len(rows)
     x = Scale(0.0, 1.0, left, width - 20)
-    parts = axis_x(x, top, bottom, "Judged@10, and nDCG@10 both ways")
+    parts = axis_x(x, top, bottom, "Judged@10 and nDCG@10")
     for place, one in enumerate(rows):
         y = top + row * (place + 0.5)
         name = f"{one.label}, {one.set}"

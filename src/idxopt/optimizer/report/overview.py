@@ -25,7 +25,7 @@ def header(record: StudyRecord) -> Html:
         el("p", " · ".join([*facts, *sets]), class_="note"),
         banners(record),
         el("p", _sentence(record), class_="finding"),
-        el("p", f"Objective: {record.objective.metric}", _constraint(record), f". {record.objective.why}"),
+        el("p", f"Objective: {record.objective.metric}{_constraint(record)} ({record.objective.why})."),
         _command(record.plan),
     )
 
@@ -43,17 +43,16 @@ def banners(record: StudyRecord) -> list[Html]:
         found.append(_banner("warning", "Synthetic judgments", f"{said} Nobody judged these documents."))
     if not record.finished:
         found.append(_banner("warning", "Unfinished", "The study has not ended: every figure here may still change."))
-    found += [
-        _banner(
-            "warning",
-            "Judged@10 differs",
-            f"{set_name(one.set, one.role)}: baseline {figure(one.baseline)}, winner {figure(one.winner)}, difference "
-            f"{counted(one.difference, signed=True)}. Unjudged documents count as irrelevant, so the side that has "
-            "more of them looks worse than it is.",
-        )
+    apart = [
+        f"{set_name(one.set, one.role)}: baseline {figure(one.baseline)}, winner {figure(one.winner)}, difference "
+        f"{counted(one.difference, signed=True)}"
         for one in record.finals
         if judged_apart(one)
     ]
+    if apart:
+        said = "unjudged documents count as irrelevant, so the side that has more of them looks worse than it is."
+        listed = el("ul", *(el("li", one) for one in apart))
+        found.append(_banner("warning", f"{JUDGED} differs", said, listed))
     for one in record.notes:
         examples = [el("li", foreign(example)) for example in one.examples]
         found.append(_banner("note", one.kind.replace("_", " "), one.text, el("ul", examples) if examples else None))
