@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.unit.optimizer.study.collection import write_collection
 from tests.unit.optimizer.study.making import trials
 
 ENOUGH_S = 120.0
+OPTIONS = ("small", "--evaluations", "8", "--test-share", "0.25")
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +31,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert ran.code == 0, ran.err
     (folder / "whole.json").write_text(ran.out, encoding="utf-8")
     return folder
-
-
-OPTIONS = ("small", "--evaluations", "8", "--test-share", "0.25")
 
 
 def ending(text: str) -> dict[str, Any]:
@@ -56,9 +55,9 @@ def running(folder: Path) -> int | None:
     return rows[0][0] if rows else None
 
 
-def kill_inside_a_trial(place: Path, out: str, least: int) -> int:
+def kill_inside_a_trial(place: Path, out: str, least: int, options: Sequence[str] = OPTIONS) -> int:
     """Starts the study, kills it with -9 while a trial of at least that number runs, and returns which."""
-    process = spawn("optimize", *OPTIONS, "--out", out, folder=place)
+    process = spawn("optimize", *options, "--out", out, folder=place)
     until = time.monotonic() + ENOUGH_S
     try:
         while time.monotonic() < until and process.poll() is None:
