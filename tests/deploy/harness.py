@@ -11,6 +11,7 @@ from typing import Any
 from idxopt.builds.lock import LockSettings
 from idxopt.builds.resolver import Resolver
 from idxopt.deploy.apply import apply_plan
+from idxopt.deploy.canary import Split, Started, start_canary
 from idxopt.deploy.intent import Intent, Plan
 from idxopt.deploy.observed import observe
 from idxopt.deploy.options import Applied, ApplyOptions
@@ -99,6 +100,13 @@ def put_live(
     plan = plan_of(engine, wanted, **(intent or {}))
     source = open_source(str(data), wanted, engine=engine)
     return apply_plan(engine, plan, options(tmp_path, **changes), source=source)
+
+
+def start(engine: Engine, wanted: Program, data: Path, tmp_path: Path, share: float = 0.5, **changes: Any) -> Started:
+    """Starts a canary. `changes`: of the options, or `intent`."""
+    plan = plan_of(engine, wanted, **changes.pop("intent", {}))
+    source = open_source(str(data), wanted, engine=engine)
+    return start_canary(engine, plan, options(tmp_path, **changes), Split(share), source=source)
 
 
 def roll_back(engine: Engine, name: str, tmp_path: Path, *, to: str | None = None, **changes: Any) -> Applied:

@@ -2,8 +2,7 @@
 
 Keys: `url` or `folder`, `name`, `data`, `cache`, `generation` (text that the run is to change), and optionally
 `kill_at` (the n-th step of the disk after which the process kills itself), `trace` (a file for the list of those
-steps), `wait` (a file to wait for
-before the commit).
+steps), `wait` (a file to wait for before the commit), `share` (a canary is started instead).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 from idxopt.engines.embedded import EmbeddedEngine, durable
 from idxopt.engines.opensearch import OpenSearchEngine
 from idxopt.engines.port import Engine
-from tests.deploy.harness import program, put_live
+from tests.deploy.harness import program, put_live, start
 
 
 def engine_of(task: dict[str, Any]) -> Engine:
@@ -41,6 +40,10 @@ def engine_of(task: dict[str, Any]) -> Engine:
 def main(task: dict[str, Any]) -> None:
     engine = engine_of(task)
     wanted = program(task["name"])
+    if "share" in task:
+        start(engine, wanted, Path(task["data"]), Path(task["cache"]), task["share"])
+        engine.close()
+        return
     put_live(
         engine,
         wanted,
