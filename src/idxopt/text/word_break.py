@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from idxopt.text.word_classes import OTHER, RANGES
 
@@ -73,6 +73,11 @@ _PICTOGRAPH_OR_LETTER = "P"
 _ASCII = re.compile(r"\w++(?:(?:(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))\w++)*+", re.ASCII)
 
 
+# No token reaches over a space or a control character, so the words (runs without them) that hold other than ASCII are
+# looked at by their classes, and what is between them as ASCII. Looked for from the start of each word only: linear.
+_OTHER_WORDS = re.compile(r"(?<![\x21-\x7e])[\x21-\x7e]*+[^\x00-\x7f][^\x00-\x20\x7f]*+")
+
+
 def standard_tokens(text: str) -> list[str]:
     """Tokens of Lucene's StandardTokenizer as written (not lowercased), in order."""
     if text.isascii():
@@ -86,6 +91,26 @@ def standard_tokens(text: str) -> list[str]:
 
 def standard_spans(text: str) -> Iterator[Span]:
     """Start and end, in code points, of each token of Lucene's StandardTokenizer, in order."""
+    position = 0
+    for other in _OTHER_WORDS.finditer(text):
+        start, end = other.span()
+        yield from _ascii_spans(text, position, start)
+        for first, last in _spans_by_class(text[start:end]):
+            yield start + first, start + last
+        position = end
+    yield from _ascii_spans(text, position, len(text))
+
+
+def _ascii_spans(text: str, position: int, stop: int) -> Iterable[Span]:
+    spans = [match.span() for match in _ASCII.finditer(text, position, stop)]
+    if text.find("_", position, stop) >= 0:
+        spans = [(start, end) for start, end in spans if text[start:end].strip("_")]
+    if all(end - start <= MAX_TOKEN for start, end in spans):
+        return spans
+    return [(position + start, position + end) for start, end in _spans_by_class(text[position:stop])]
+
+
+def _spans_by_class(text: str) -> Iterator[Span]:
     kinds = text.translate(_CLASSES)
     position = 0
     while position < len(kinds):

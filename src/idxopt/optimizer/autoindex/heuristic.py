@@ -24,6 +24,10 @@ LEAST_BUNDLED, LEAST_CONFIDENCE = 0.002, 0.6
 """A change that gained less, or less surely, is not worth bundling."""
 _AGAIN = 0.7
 """What is left of an expectation with every option that was scored."""
+_BESIDE = 0.8
+"""What is left of it for each further option of an aspect in one round: how a thing is done first is hard to change
+later, when the difference between two ways is small beside the noise.
+"""
 _AFTER_LOSS = 0.3
 
 
@@ -47,7 +51,7 @@ class HeuristicProposer:
         """At most one option an aspect, then second ones."""
         shape = shape_of(state.current, state.diagnosis.facts)
         ranked = [
-            _Ranked(_expected(aspect, state.outcomes) * _AGAIN**order, order, aspect, option)
+            _Ranked(_expected(aspect, state.outcomes) * _BESIDE**order, order, aspect, option)
             for aspect in aspects(shape, state.diagnosis, self._tables)
             for order, option in enumerate(_new(aspect, state))
         ]

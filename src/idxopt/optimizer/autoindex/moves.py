@@ -89,7 +89,7 @@ def _title(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
         options = [Option(f"weight {weight:g}", (_search(shape, view, name, weight),)) for weight in weights]
     if now is None and shape.free_view(TITLES):
         options.insert(1, _titles(shape, name))
-    prior = 0.6 + 0.4 * share("wrong_field_wins")
+    prior = 0.65 + 0.35 * share("wrong_field_wins")
     return Aspect("title", prior, f"{facts.fields[name].distinct:.0%} of the titles are distinct", tuple(options))
 
 
