@@ -35,6 +35,7 @@ from tests.deploy.harness import (
     start,
     write_documents,
 )
+from tests.unit.builds.samples import ManualClock
 
 SESSIONS = [f"session-{number}" for number in range(40)]
 LATER = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
@@ -138,6 +139,21 @@ def test_only_the_candidate_refuses_a_filter(engine: Engine, name: str, data: Pa
     ]
     assert all(result.hits for result in german)
     assert any(result.fallback is not None and "lang" in result.fallback for result in german)
+
+
+def test_readers_learn_of_it_within_five_seconds(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
+    put_live(engine, program(name, views=1), data, tmp_path)
+    clock = ManualClock()
+    found = Searcher(engine, Resolver(engine, name, clock=clock))
+    assert {arm for arm, _ in builds_by_session(found).values()} == {None}
+    start(engine, program(name, views=1, fusion={"method": "rrf", "k": 10}), data, tmp_path)
+    assert {arm for arm, _ in builds_by_session(found).values()} == {None}
+    clock.sleep(5.0)
+    assert {arm for arm, _ in builds_by_session(found).values()} == {"incumbent", "candidate"}
+    stop_canary(engine, name, settings=options(tmp_path).lock)
+    assert {arm for arm, _ in builds_by_session(found).values()} == {"incumbent", "candidate"}
+    clock.sleep(5.0)
+    assert {arm for arm, _ in builds_by_session(found).values()} == {None}
 
 
 def test_other_runs_while_it_runs(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 from idxopt.cli import options
 from idxopt.cli.session import session
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import emit_json, print_tables, write
+from idxopt.cli.streams import emit_json, print_tables, say, write
 from idxopt.cli.suggestions import live_or_suggest
 from idxopt.errors import ExitCode, UsageError
 
@@ -46,6 +46,7 @@ def search(
     from idxopt.search.runlog import RunLog
 
     clause, chosen = _filter(filter_text), options.one_arm(arm)
+    run_log = RunLog(log) if log is not None else None
     with session(settings) as work:
         resolver = Resolver(work.engine, name)
         live = live_or_suggest(work, resolver)
@@ -55,7 +56,7 @@ def search(
             models_of=work.models,
             on_leg_failure=work.profile.on_leg_failure,
             on_model_failure=work.profile.on_model_failure,
-            log=RunLog(log) if log is not None else None,
+            log=run_log,
         )
         result = searcher.search(
             SearchQuery(
@@ -70,6 +71,8 @@ def search(
             )
         )
         running = resolver.canary()
+    if run_log is not None and run_log.failed:
+        say(settings, f"warning: the answer could not be written to {log}")
     answered = running.build if running is not None and result.arm == "candidate" else None
     build = answered or live
     if settings.json:
