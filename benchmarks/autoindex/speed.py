@@ -3,8 +3,8 @@
 Against the naive loop (rank_bm25, everything rebuilt), against the published evaluator (`--published CHECKOUT`, and
 `--published-python` for its server), and against the same candidates indexed anew on a live node. Ours is one
 evaluator, started once; its start with the baseline is told apart, and counted in a second total. The naive loop is
-slow: `--naive-every N` gives it every N-th candidate of each kind. Bars: naive, median ratio 100 and total 30; published, 10
-and 5; live, total 20; nDCG@10 of node and ours within .001.
+slow: `--naive-every N` gives it every N-th candidate of each kind. Bars: naive, median ratio 100 and total 30;
+published, 10 and 5; live, total 20; nDCG@10 of node and ours within .001.
 """
 
 from __future__ import annotations
