@@ -89,9 +89,8 @@ artifacts: $(STAMP) ## regenerate schema/, index_templates/, ingest_pipelines/ a
 	@$(PY) -m idxopt.compiler.artifacts
 
 bench: $(STAMP) ## run every benchmark; each exits 1 when it falls short of its bar
-	@set -e; for file in benchmarks/[a-z]*.py; do \
-	  name=$$(basename $$file .py); grep -q '__main__' $$file || continue; \
-	  echo "== benchmarks.$$name"; $(PY) -m benchmarks.$$name; done
+	@set -e; for file in $$(grep -lr --include='*.py' '^if __name__ == "__main__"' benchmarks | LC_ALL=C sort); do \
+	  name=$${file%.py}; name=$${name%/__main__}; name=$${name//\//.}; echo "== $$name"; $(PY) -m $$name; done
 
 clean: ## remove the virtual environments and tool caches
 	@rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

@@ -104,8 +104,23 @@ def _one(
 
 def reported(options: Options) -> Report:
     """Tables by kind and by candidate, and the bars."""
-    timings = timed(options)
     report = Report("autoindex speed")
+    timings = timed(options)
+    add_timings(report, timings)
+    if options.naive_every > 1:
+        report.notes.append(f"the naive loop scored every {options.naive_every}. candidate of each kind")
+    if timings.transform_s is None:
+        report.notes.append("the published evaluator is not at hand (--published CHECKOUT)")
+    else:
+        report.notes.append(
+            f"the published evaluator got its texts ready-made ({timings.transform_s:.1f} s more in all);"
+            " ours makes its own"
+        )
+    return report
+
+
+def add_timings(report: Report, timings: Timings) -> None:
+    """What was timed, against each of the others."""
     for name, pairs in timings.pairs.items():
         rows = [_row(kind, [pair for pair in pairs if pair.candidate.kind == kind]) for kind in KINDS]
         report.tables.append(
@@ -117,16 +132,6 @@ def reported(options: Options) -> Report:
         apart = max(abs(pair.ours.ndcg - pair.other.ndcg) for pair in timings.pairs[Live.name])
         report.bars.append(Bar("nDCG@10 apart from the live node, worst", apart, "<=", AGREED))
     report.notes.append(f"start of ours, with the baseline scored: {timings.start_s:.2f} s")
-    if options.naive_every > 1:
-        report.notes.append(f"the naive loop scored every {options.naive_every}. candidate of each kind")
-    if timings.transform_s is not None:
-        report.notes.append(
-            f"the published evaluator got its texts ready-made ({timings.transform_s:.1f} s more in all);"
-            " ours makes its own"
-        )
-    else:
-        report.notes.append("the published evaluator is not at hand (--published CHECKOUT)")
-    return report
 
 
 def _bars(report: Report, name: str, pairs: Sequence[Pair], start_s: float) -> None:
