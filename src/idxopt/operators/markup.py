@@ -1,25 +1,27 @@
-"""Parsed documents, each parsed once for the steps that follow each other."""
+"""Parsed documents, each parsed once for the steps that follow each other, and once for all in a study."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.blocks import Parsed
 from idxopt.text.markdown_prime import prime_markdown
 from idxopt.text.structure import Structure, parse
 
+_parse = lru_cache(maxsize=4)(parse)
+_parse_for_prime = lru_cache(maxsize=4)(prime_markdown)
 
-@lru_cache(maxsize=4)
+
 def parsed_markup(text: str, markup: Markup) -> Parsed:
     """Headings, blocks and plain text of a document."""
-    return parse(text, markup)
+    return once(f"parsed {markup}", text, lambda text: _parse(text, markup))
 
 
-@lru_cache(maxsize=4)
 def prime_markup(text: str, markup: Markup) -> Parsed:
     """Headings and plain text as PRIME's steps take them: Markdown by rules that an ingest script follows too."""
-    return prime_markdown(text) if markup == "markdown" else parsed_markup(text, markup)
+    return once("prime", text, _parse_for_prime) if markup == "markdown" else parsed_markup(text, markup)
 
 
 def structure_of(text: str, markup: Markup) -> Structure:

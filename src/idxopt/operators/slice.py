@@ -14,13 +14,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from idxopt.errors import ProgramError
 from idxopt.models.ports import Tokenizer
 from idxopt.operators.markup import parsed_markup, structure_of
+from idxopt.operators.remembering import once
 from idxopt.operators.splitting import Piece, splitting
 from idxopt.operators.transform import Context, Transform
 from idxopt.operators.windows import Table, windows
@@ -47,8 +49,20 @@ def compile_slice(step: Slice, context: Context) -> Transform:
         return splitting(
             step.field, section_pieces(step.level, step.min_size, context.markup, path=step.keep_heading_path)
         )
-    spans = _SPANS[step.unit] if step.unit in _SPANS else _model_spans(step.unit, context)
-    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup, spans))
+    units = _units(step.unit, context)
+    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup, units))
+
+
+def _units(name: str, context: Context) -> Callable[[str], Sequence[int]]:
+    """Where the units of a text start."""
+    if name not in _SPANS:
+        spans = _model_spans(name, context)
+        return lambda text: [start for start, _ in spans(text)]
+
+    def starts(text: str) -> Sequence[int]:
+        return array("q", (start for start, _ in _SPANS[name](text)))
+
+    return lambda text: once(f"starts of {name}", text, starts)
 
 
 def _model_spans(name: str, context: Context) -> Spans:
@@ -79,8 +93,8 @@ def _tokenizer(path: str) -> Tokenizer:
     return FileTokenizer(Path(path))
 
 
-def _window_pieces(text: str, step: Slice, markup: Markup, spans: Spans) -> list[Piece]:
-    starts = [start for start, _ in spans(text)]
+def _window_pieces(text: str, step: Slice, markup: Markup, units: Callable[[str], Sequence[int]]) -> list[Piece]:
+    starts = units(text)
     size = step.window or 1
     is_cut = len(starts) > size
     tables = _tables(text, markup) if is_cut else []

@@ -19,6 +19,7 @@ from idxopt.errors import BuildError, IdxoptError, ProgramError
 from idxopt.hashing import digest
 from idxopt.operators.interpreter import source_fields
 from idxopt.operators.registry import semantics_version
+from idxopt.operators.remembering import Memory, remembering
 from idxopt.operators.row import Row
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_step
@@ -95,6 +96,7 @@ class Texts:
         self._sources: dict[str, Rows] = {}
         self._kept: OrderedDict[str, tuple[Rows, int]] = OrderedDict()
         self._characters = 0
+        self._memory = Memory()
 
     def row_set(self, program: Program, view: str) -> RowSet:
         """Which rows a view has. Raises BuildError for a document that a step cannot take, ProgramError for a flood."""
@@ -124,10 +126,13 @@ class Texts:
     def _rows(self, program: Program, steps: Sequence[Step]) -> Rows:
         """Runs the steps behind the longest list of first steps whose rows are kept."""
         done, rows = self._start(program, steps)
-        context = Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
-        for number in range(done, len(steps)):
-            rows = self._run(rows, steps[number], context)
-            self._keep(self._key(program, steps[: number + 1]), rows)
+        if done == len(steps):
+            return rows
+        with remembering(self._memory):
+            context = Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
+            for number in range(done, len(steps)):
+                rows = self._run(rows, steps[number], context)
+                self._keep(self._key(program, steps[: number + 1]), rows)
         return rows
 
     def _start(self, program: Program, steps: Sequence[Step]) -> tuple[int, Rows]:
