@@ -182,6 +182,21 @@ def test_list_show_export_and_diagnose(here: Path) -> None:
     assert run("study", "diagnose", "whole", "--json").document["n"] > 0
 
 
+def test_the_report_is_written_again_from_the_record(here: Path) -> None:
+    report = here / "whole" / "report.html"
+    text = report.read_text(encoding="utf-8")
+    report.unlink()
+    assert run("study", "report", "whole").out == "report: whole/report.html\n"
+    assert report.read_text(encoding="utf-8") == text
+    for _ in range(2):  # an older report is replaced
+        assert run("study", "report", "whole", "--out", "there.html", "--json").document == {"report": "there.html"}
+    assert (here / "there.html").read_text(encoding="utf-8") == text
+    (here / "page.html").write_text("<!doctype html><title>mine</title>", encoding="utf-8")
+    refused = run("study", "report", "whole", "--out", "page.html")
+    assert refused.code == 64
+    assert "is not a report; it would be lost" in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -220,6 +235,7 @@ def test_a_study_in_which_nothing_happened_yet_can_be_looked_at(here: Path) -> N
     assert run("study", "export", "begun").code == 1
     assert run("study", "export", "begun", "--point", "0").code == 0
     assert run("study", "diagnose", "begun").code == 1
+    assert run("study", "report", "begun").code == 1
 
 
 def test_scored_on_an_engine_of_a_profile_the_figures_are_the_same_and_nothing_is_left(here: Path) -> None:

@@ -113,11 +113,12 @@ _GROUPS: tuple[tuple[str, str, str, dict[str, Callable[..., ExitCode]]], ...] = 
     ("preset", "Programs to start from.", TOOLS, {"list": preset.list_presets, "show": preset.show_preset}),
     (
         "study",
-        "Studies of idxopt optimize: list, show, export, diagnose.",
+        "Studies of idxopt optimize: list, show, report, export, diagnose.",
         OPTIMIZE,
         {
             "list": study.list_studies,
             "show": study.show_study,
+            "report": study.render_report,
             "export": study.export_program,
             "diagnose": study.diagnose_study,
         },

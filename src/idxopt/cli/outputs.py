@@ -10,6 +10,7 @@ from idxopt.errors import SourceError, UsageError
 
 PLAN_SCHEMA = "idxopt-plan/"
 PROGRAM_SCHEMA = "idxopt/"
+REPORT_MARK = b'<meta name="generator" content="idxopt study">'
 
 
 def refuse_foreign(path: Path, option: str, what: str, ours: Callable[[Path], bool], read: Iterable[Path] = ()) -> None:
@@ -57,6 +58,16 @@ def is_run(path: Path) -> bool:
     except SourceError:
         return False
     return True
+
+
+def is_report(path: Path) -> bool:
+    """True for the report of a study."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(20_000)
+    except OSError:
+        return False
+    return start.startswith(b"<!doctype html>") and REPORT_MARK in start
 
 
 def is_artifact(path: Path) -> bool:

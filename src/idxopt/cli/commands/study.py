@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from idxopt.cli.outputs import is_program, refuse_foreign
+from idxopt.cli.outputs import is_program, is_report, refuse_foreign
 from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.errors import BuildError, ExitCode, UsageError
@@ -144,6 +144,33 @@ def diagnose_study(
     print_tables(settings, kinds_table(diagnosis), query_kinds_table(diagnosis))
     for line in failing_lines(diagnosis, failing):
         write(line)
+    return ExitCode.OK
+
+
+def render_report(
+    settings: Settings,
+    study: Folder,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write it there. Default: report.html in the study's folder."),
+    ] = None,
+) -> ExitCode:
+    """Write a study's report again from its record; nothing is scored.
+
+    Example: idxopt study report studies/docs --out docs.html
+    """
+    from idxopt.optimizer.report.page import render
+    from idxopt.optimizer.study.folder import replace_file
+    from idxopt.optimizer.study.looking import look_at
+
+    if out is not None:
+        refuse_foreign(out, "--out", "a report", is_report)
+    found = look_at(study)
+    if found.record is None:
+        raise _unfinished(found)
+    place = out or found.folder.report
+    replace_file(place, render(found.record).encode())
+    emit_json({"report": str(place)}) if settings.json else write(f"report: {place}")
     return ExitCode.OK
 
 

@@ -61,6 +61,7 @@ def _head(study: str) -> Html:
     return el(
         "head",
         el("meta", charset="utf-8"),
+        el("meta", name="generator", content="idxopt study"),
         el("meta", http_equiv="Content-Security-Policy", content=f"{policy}; form-action 'none'"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
