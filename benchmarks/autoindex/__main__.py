@@ -22,7 +22,7 @@ from benchmarks.collections import NAMES
 from benchmarks.report import Report, run
 from idxopt.config.load import cache_dir
 
-SEEDS, DRAWS = 10, 20
+SEEDS, DRAWS, PAPER_DRAWS = 10, 20, 5
 SHORT_NAMES, SHORT_SEEDS = ("cranfield", "chroma_chunking"), 2
 
 
@@ -58,6 +58,7 @@ def main() -> int:
     parser.add_argument("--collections", nargs="+", choices=NAMES, help="only these")
     parser.add_argument("--seeds", type=int, help=f"splits in halves ({SEEDS})")
     parser.add_argument("--draws", type=int, help=f"splits with few dev queries ({DRAWS})")
+    parser.add_argument("--paper-draws", type=int, help=f"of these also by the paper's rule ({PAPER_DRAWS})")
     parser.add_argument("--short", action="store_true", help=f"{SHORT_SEEDS} seeds and draws, two small collections")
     parser.add_argument("--work", type=Path, default=cache_dir() / "benchmark-autoindex", help="the work folder")
     given = parser.parse_args()
@@ -65,6 +66,7 @@ def main() -> int:
         given.part or PARTS,
         given.seeds or (SHORT_SEEDS if given.short else SEEDS),
         given.draws or (SHORT_SEEDS if given.short else DRAWS),
+        given.paper_draws or (SHORT_SEEDS if given.short else PAPER_DRAWS),
         given.work,
     )
     names = given.collections or (SHORT_NAMES if given.short else NAMES)

@@ -30,11 +30,14 @@ RULES: tuple[Rule, ...] = ("guarded", "paper")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured. `seeds`: splits in halves; `draws`: splits with few dev queries."""
+    """What is measured. `seeds`: splits in halves; `draws`: splits with few dev queries, of them `paper_draws` also by
+    the paper's rule, which goes on three times as long.
+    """
 
     parts: Collection[Part]
     seeds: int
     draws: int
+    paper_draws: int
     work: Path
 
 
@@ -97,7 +100,7 @@ def measure(name: str, plan: Plan) -> Measured:
             for rule in RULES:
                 measured.draws[rule] = [
                     _told(heuristic(bench, few(bench, seed, DEV_QUERIES), rule), f"{DEV_QUERIES} dev queries, {rule} ")
-                    for seed in range(plan.draws)
+                    for seed in range(plan.paper_draws if rule == "paper" else plan.draws)
                 ]
         if "attribution" in plan.parts:
             _attribute(bench, measured)
