@@ -27,7 +27,7 @@ DOCUMENTS = (
     Document("a", {"title": "Apple pie", "text": "An apple a day. " * 30, "tags": ["red fruit", "sweet"], "year": 2020}),
     Document("b", {"title": "Apple pie", "text": "An apple a day. " * 30, "tags": ["red fruit", "sweet"], "year": 2020}),
     Document("c", {"title": "", "text": "", "tags": []}),
-    Document("d", {"text": "no title here, but apple\u00a0pie and 😀👍🏽 emoji 🇩🇪"}),
+    Document("d", {"text": "no title here, 5\u202fkm but apple\u00a0pie and 😀👍🏽 emoji 🇩🇪"}),
     Document("e/1", {"title": "漢字かなカタカナ 한국어", "text": f"日本語のテキスト {LONG} apple {LONG}", "year": 1.5}),
     Document("e/2", {"title": "neighbour", "text": BODY, "tags": ["apple", None, ["nested", 7, True]]}),
     Document("e/3", {"title": 42, "text": ["a list", "of apple texts"], "tags": "one string"}),
@@ -45,6 +45,7 @@ QUERIES = tuple(
             "apple", "apple pie apple", "pears and apples", "a the of", "", "漢字 日本語 😀", "getUserName user name",
             "red fruit", "nothing of this is there", LONG, "what is the price of a disk", "2020 true 42 1.5",
             "elastic block store EBS", "Apple pie", "same line neighbour storage costs",
+            "km 5 5\u202fkm",
         )
     )
 )  # fmt: skip
