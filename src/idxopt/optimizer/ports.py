@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,19 @@ class Evaluator(Protocol):
 
     def rankings(self, program: Program, query_ids: Sequence[str], depth: int) -> Run:
         """The best `depth` (at most the fusion's window) documents of some queries."""
+        ...
+
+
+LegRanks = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""By query and document: the document's rank in each leg that found it."""
+
+
+@runtime_checkable
+class LegRanking(Protocol):
+    """An evaluator that can say which legs found a document."""
+
+    def leg_ranks(self, program: Program, query_ids: Sequence[str], depth: int) -> LegRanks:
+        """Of the documents that `Evaluator.rankings` gives for the same arguments."""
         ...
 
 

@@ -77,7 +77,8 @@ def refused_table(trials: Sequence[Trial]) -> Table:
 
 def closing_lines(record: StudyRecord, files: Mapping[str, str]) -> Iterator[str]:
     """What to know beside the tables: objective, warnings, sample against full, cost, files."""
-    yield record.objective.why
+    constraint = f"; {record.objective.constraint} may not fall" if record.objective.constraint else ""
+    yield f"the objective is {record.objective.metric}{constraint} ({record.objective.why})"
     yield f"{counted(len(record.trials), 'program')} tried, {_kept(record)} kept; {record.settings.get('ended', '')}"
     if record.synthetic:
         yield f"! {record.synthetic}"

@@ -48,11 +48,19 @@ JUDGED_DIFFERENCE = 0.02
 class Objective:
     """What a search aims at. `recall`: Recall@100, then nDCG@10. `ndcg`: nDCG@10, with Recall@100 as a constraint.
 
-    `sentence` says which and why, for people.
+    `why`: the reason, for people.
     """
 
     aim: Aim
-    sentence: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """Which objective, and why."""
+        what = "Recall@100, then nDCG@10"
+        if self.aim == "ndcg":
+            what = f"nDCG@10; Recall@100 may fall by at most {TOLERANCE:g}"
+        return f"the objective is {what} ({self.why})"
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -67,17 +75,13 @@ def choose_objective(
 
     Recall@100 is blind where the baseline leaves nothing to gain, or where 100 documents are much of the corpus.
     """
-    recall_first = "the objective is Recall@100, then nDCG@10"
-    ndcg_only = f"the objective is nDCG@10; Recall@100 may fall by at most {TOLERANCE:g}"
     if wanted != "auto":
-        return Objective(wanted, f"{recall_first if wanted == 'recall' else ndcg_only} (as asked for)")
+        return Objective(wanted, "as asked for")
     if baseline_recall > BLIND_RECALL:
-        why = f"the baseline's Recall@100 is {baseline_recall:.3f}, above {BLIND_RECALL:g}"
-        return Objective("ndcg", f"{ndcg_only} ({why})")
+        return Objective("ndcg", f"the baseline's Recall@100 is {baseline_recall:.3f}, above {BLIND_RECALL:g}")
     if documents * BLIND_SHARE < RECALL_DEPTH:
-        why = f"100 is more than {BLIND_SHARE:.0%} of {documents:,} documents"
-        return Objective("ndcg", f"{ndcg_only} ({why})")
-    return Objective("recall", recall_first)
+        return Objective("ndcg", f"100 is more than {BLIND_SHARE:.0%} of {documents:,} documents")
+    return Objective("recall", f"the baseline's Recall@100 is {baseline_recall:.3f}: there are documents left to find")
 
 
 @dataclass(frozen=True, slots=True)

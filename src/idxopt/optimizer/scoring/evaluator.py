@@ -21,7 +21,7 @@ from idxopt.errors import EvaluationError, ProgramError
 from idxopt.evaluation.judgments import Qrels, Query, Run
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.ports import METRICS, Scores, Size
+from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Field, Matrix, QueryTerms
 from idxopt.optimizer.scoring.figures import Judged
@@ -104,6 +104,20 @@ class IncrementalEvaluator:
             query_id: [(doc_id, float(len(documents) - rank)) for rank, doc_id in enumerate(documents[:depth])]
             for query_id, documents in zip(query_ids, ranked, strict=True)
         }
+
+    def leg_ranks(self, program: Program, query_ids: Sequence[str], depth: int) -> LegRanks:
+        """See `LegRanking.leg_ranks`."""
+        places = np.array([self._places[query_id] for query_id in query_ids], dtype=np.int64)
+        lists = {leg.key: self._leg_lists(program, leg, places) for leg in self._legs(program)}
+        found: dict[str, dict[str, dict[str, int]]] = {}
+        for number, (query_id, documents) in enumerate(zip(query_ids, self._ranked(program, places), strict=True)):
+            ranks: dict[str, dict[str, int]] = {doc_id: {} for doc_id in documents[:depth]}
+            for key, of_queries in lists.items():
+                for rank, document in enumerate(of_queries[number].documents.tolist(), 1):
+                    if self._ids[document] in ranks:
+                        ranks[self._ids[document]][key] = rank
+            found[query_id] = ranks
+        return found
 
     def size(self, program: Program) -> Size:
         """What the program costs to keep: the source once, and of each leg its texts and postings."""

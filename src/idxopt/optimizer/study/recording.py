@@ -14,7 +14,7 @@ from idxopt.optimizer.autoindex.settings import Found
 from idxopt.optimizer.autoindex.settings import PathStep as FoundStep
 from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.diagnosis.slices import kind_of, kinds_of
-from idxopt.optimizer.ports import METRICS, NDCG, RECALL, Candidate, Scores
+from idxopt.optimizer.ports import METRICS, NDCG, RECALL, Candidate, LegRanking, Scores
 from idxopt.optimizer.record import (
     BASELINE,
     MOST_RANKINGS,
@@ -74,13 +74,13 @@ class Finished:
 def objective_of(found: Found) -> Objective:
     """What was raised, and why that."""
     blind = found.objective.aim == "ndcg"
-    return Objective(str(found.objective.metrics[0]), found.objective.sentence, str(RECALL) if blind else None)
+    return Objective(str(found.objective.metrics[0]), found.objective.why, str(RECALL) if blind else None)
 
 
 def sets_of(finished: Finished, given: Sequence[JudgedSet]) -> tuple[QuerySet, ...]:
     """The parts of the queries with their sizes."""
     synthetic = {each.name: each.judged.synthetic is not None for each in given}
-    return tuple(QuerySet(each.name, role, each.n, synthetic[each.name]) for role, each in _parts(finished))
+    return tuple(QuerySet(each.name, role, each.n, synthetic[each.name]) for role, each in parts_of(finished))
 
 
 def trials_of(finished: Finished, stored: Sequence[StoredTrial], plan: str) -> tuple[Trial, ...]:
@@ -171,10 +171,11 @@ def queries_of(finished: Finished) -> tuple[QueryValues, ...]:
 
 
 def _roles(finished: Finished) -> dict[str, tuple[str, Role]]:
-    return {query_id: (each.name, role) for role, each in _parts(finished) for query_id in each.ids}
+    return {query_id: (each.name, role) for role, each in parts_of(finished) for query_id in each.ids}
 
 
-def _parts(finished: Finished) -> list[tuple[Role, PlacedQueries]]:
+def parts_of(finished: Finished) -> list[tuple[Role, PlacedQueries]]:
+    """The sets of queries by their roles."""
     split = finished.prepared.split
     parts: list[tuple[Role, Sequence[PlacedQueries]]] = [
         ("dev", split.dev),
@@ -185,30 +186,40 @@ def _parts(finished: Finished) -> list[tuple[Role, PlacedQueries]]:
 
 
 def rankings_of(finished: Finished) -> tuple[Rankings, ...]:
-    """The first ten of baseline and winner for the queries that moved most in nDCG@10."""
+    """The first ten of baseline and winner for the queries that moved most in the objective, then in nDCG@10."""
     found, gathered, corpus = finished.found, finished.prepared.gathered, finished.prepared.corpus
-    moved = np.abs(found.scores.values[NDCG] - finished.baseline.values[NDCG])
-    order = sorted(np.flatnonzero(moved > 0).tolist(), key=lambda place: (-moved[place], place))[:MOST_RANKINGS]
+    order = most_moved(finished.baseline, found.scores, found.objective.metrics[0])[:MOST_RANKINGS]
     if not order:
         return ()
     queries = [gathered.queries[place] for place in order]
     ids = [query.id for query in queries]
     evaluator = finished.scoring.evaluator
-    runs = {
-        BASELINE: evaluator.rankings(found.baseline.program, ids, _SHOWN),
-        WINNER: evaluator.rankings(found.program.program, ids, _SHOWN),
+    both = {BASELINE: found.baseline.program, WINNER: found.program.program}
+    runs = {label: evaluator.rankings(program, ids, _SHOWN) for label, program in both.items()}
+    legs = {
+        label: evaluator.leg_ranks(program, ids, _SHOWN) if isinstance(evaluator, LegRanking) else {}
+        for label, program in both.items()
     }
     source = found.baseline.program.source
     return tuple(
         Rankings(
             query.id,
             {
-                label: shown(run.get(query.id, ()), query, gathered.qrels[query.id], corpus, source)
+                label: shown(
+                    run.get(query.id, ()), query, gathered.qrels[query.id], corpus, source, legs[label].get(query.id)
+                )
                 for label, run in runs.items()
             },
         )
         for query in queries
     )
+
+
+def most_moved(before: Scores, after: Scores, objective: Metric) -> list[int]:
+    """Places of the queries whose value changed, largest change of the objective first; then of nDCG@10."""
+    moved, ranked = (np.abs(after.values[metric] - before.values[metric]) for metric in (objective, NDCG))
+    changed = np.flatnonzero((moved > 0) | (ranked > 0)).tolist()
+    return sorted(changed, key=lambda place: (-moved[place], -ranked[place], place))
 
 
 def attribution_of(finished: Finished, checked: Callable[[], None]) -> tuple[Attribution, ...]:

@@ -23,6 +23,7 @@ from idxopt.optimizer.report.page import render
 from idxopt.optimizer.study.checks import checked
 from idxopt.optimizer.study.closing import endings, plan_command, synthetic_of
 from idxopt.optimizer.study.costs import cost_of, events_of
+from idxopt.optimizer.study.coverage import coverage_of
 from idxopt.optimizer.study.diagnosing import diagnosed, diagnosis_text
 from idxopt.optimizer.study.driving import Driven, Driver
 from idxopt.optimizer.study.folder import StudyFolder, replace_file
@@ -246,6 +247,7 @@ class _Study:
             columns=columns_of(finished),
             queries=queries_of(finished),
             rankings=rankings_of(finished),
+            coverage=coverage_of(finished),
             attribution=attribution,
             staged=self._staged(finished),
             failures=failures_of(*diagnoses),

@@ -20,14 +20,25 @@ _TITLE_LENGTH = 120
 
 
 def shown(
-    ranking: Ranking, query: Query, graded: Mapping[str, int], corpus: Corpus, source: Source
+    ranking: Ranking,
+    query: Query,
+    graded: Mapping[str, int],
+    corpus: Corpus,
+    source: Source,
+    legs: Mapping[str, Mapping[str, int]] | None = None,
 ) -> tuple[Shown, ...]:
-    """A ranking with its texts."""
+    """A ranking with its texts. `legs`: by document, its rank in each leg that found it."""
     terms = frozenset(analyzer("english")(query.text))
-    return tuple(_document(corpus.by_id[doc_id], terms, graded.get(doc_id), source) for doc_id, _ in ranking)
+    found = legs or {}
+    return tuple(
+        _document(corpus.by_id[doc_id], terms, graded.get(doc_id), source, found.get(doc_id, {}))
+        for doc_id, _ in ranking
+    )
 
 
-def _document(document: Document, terms: frozenset[str], grade: int | None, source: Source) -> Shown:
+def _document(
+    document: Document, terms: frozenset[str], grade: int | None, source: Source, legs: Mapping[str, int]
+) -> Shown:
     texts = {name: _line(text_of(value_at(document.source, path))) for name, path in source.fields.items()}
     title = texts.get(_TITLE, "")
     bodies = [text for name, text in texts.items() if name != _TITLE and text]
@@ -36,7 +47,7 @@ def _document(document: Document, terms: frozenset[str], grade: int | None, sour
     start = _start(body, hits)
     end = min(len(body), start + EXCERPT)
     matches = tuple((first - start, last - start) for first, last in hits if first >= start and last <= end)
-    return Shown(document.id, grade, title[:_TITLE_LENGTH], body[start:end], matches)
+    return Shown(document.id, grade, title[:_TITLE_LENGTH], body[start:end], matches, legs)
 
 
 def _line(text: str) -> str:

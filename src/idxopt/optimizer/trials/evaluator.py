@@ -22,13 +22,14 @@ from idxopt.evaluation.judgments import Qrels, Query, Ranking, Run
 from idxopt.evaluation.metrics import per_query_values
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.ports import METRICS, Scores, Size
+from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
 from idxopt.optimizer.trials.indices import ModelsOf, TrialIndex, TrialIndices
 from idxopt.optimizer.trials.measuring import Measured, latency_of
 from idxopt.optimizer.trials.pace import Pace
 from idxopt.optimizer.trials.settings import TrialSettings
 from idxopt.program.canonical import canonical, program_hash
 from idxopt.program.schema import Program
+from idxopt.search.query import SearchQuery
 from idxopt.search.searcher import Searcher
 
 _log = logging.getLogger(__name__)
@@ -110,6 +111,22 @@ class ClusterEvaluator:
         with self._lock:
             return self._with_build(program, lambda build, _: self._run(build, wanted, depth))
 
+    def leg_ranks(self, program: Program, query_ids: Sequence[str], depth: int) -> LegRanks:
+        """See `LegRanking.leg_ranks`."""
+        wanted = [self._query(id) for id in query_ids]
+
+        def ranks(build: LiveBuild, _: Mapping[str, TrialIndex]) -> LegRanks:
+            searcher = self._searcher(build)
+
+            def ask(query: Query) -> Mapping[str, Mapping[str, int]]:
+                order = searcher.ranked(SearchQuery(query.text, k=depth), build).final.order[:depth]
+                return {item.doc_id: {key: leg.rank for key, leg in item.legs.items()} for item in order}
+
+            return self._asked(wanted, ask)
+
+        with self._lock:
+            return self._with_build(program, ranks)
+
     def measure(self, program: Program, *, most: int = 200, repeats: int = 1) -> Measured:
         """Latency over the first `most` queries, bytes on disk, rows. The rate limit does not apply: it would be what
         is measured.
@@ -178,11 +195,15 @@ class ClusterEvaluator:
 
     def _run(self, build: LiveBuild, queries: Sequence[Query], depth: int) -> dict[str, Ranking]:
         searcher = self._searcher(build)
+        return self._asked(queries, lambda query: searcher.ranking(query.text, depth))
 
-        def ask(query: Query) -> Ranking:
+    def _asked(self, queries: Sequence[Query], answer: Callable[[Query], T]) -> dict[str, T]:
+        """Each query's answer, at the pace that is allowed."""
+
+        def ask(query: Query) -> T:
             self._pace.wait()
             try:
-                return searcher.ranking(query.text, depth)
+                return answer(query)
             except IdxoptError as error:
                 raise failed_query(query, error.message) from error
 

@@ -9,11 +9,12 @@ import pytest
 
 from idxopt.errors import BuildError, EvaluationError, LockedError
 from idxopt.evaluation.judgments import JudgedQueries
-from idxopt.optimizer.ports import NDCG
+from idxopt.optimizer.ports import NDCG, RECALL, Scores, Size
 from idxopt.optimizer.record import StudyRecord
 from idxopt.optimizer.study.folder import StudyFolder
 from idxopt.optimizer.study.inputs import Quiet, RunLimits, StudySettings
 from idxopt.optimizer.study.manifest import StudyManifest
+from idxopt.optimizer.study.recording import most_moved
 from idxopt.optimizer.study.run import run_study
 from tests.unit.optimizer.study import making
 from tests.unit.optimizer.study.collection import PAGES, write_collection
@@ -58,6 +59,36 @@ def test_it_finds_the_title(done: tuple[Path, StudyRecord]) -> None:
     assert "<html" in (folder / "report.html").read_text(encoding="utf-8")[:200]
     assert [query_set.role for query_set in record.sets] == ["dev", "held_out", "test"]
     assert sum(query_set.n for query_set in record.sets) == PAGES
+
+
+def test_rankings_say_which_leg_found_a_document_and_what_judged_documents_alone_give(
+    done: tuple[Path, StudyRecord],
+) -> None:
+    record = done[1]
+    assert record.rankings
+    for each in record.rankings:
+        for ranked in each.lists.values():
+            for place, shown in enumerate(ranked, 1):
+                assert shown.legs
+                assert min(shown.legs.values()) <= place or len(shown.legs) > 1
+    assert {(one.label, one.set) for one in record.coverage} == {
+        (label, f"small ({role})") for label in ("baseline", "winner") for role in ("dev", "held-out", "test")
+    }
+    for one in record.coverage:
+        # a page is judged for each query: alone it stands first wherever it is found
+        assert one.left_out is not None
+        assert one.left_out.mean == pytest.approx(1.0)
+        assert one.as_irrelevant.mean < 1 or one.label == "winner"
+    assert "nDCG@10, unjudged left out" in (done[0] / "report.html").read_text(encoding="utf-8")
+    assert "the objective is" not in record.objective.why
+
+
+def test_the_queries_that_moved_in_the_objective_come_first() -> None:
+    size = Size(1, 1, 1)
+    before = Scores({RECALL: np.zeros(4), NDCG: np.zeros(4)}, size)
+    after = Scores({RECALL: np.array([0, 0.5, 0, 0]), NDCG: np.array([0.9, 0.1, 0.0, -0.95])}, size)
+    assert most_moved(before, after, RECALL) == [1, 3, 0]
+    assert most_moved(before, after, NDCG) == [3, 0, 1]
 
 
 def test_another_run_finds_the_same(collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path) -> None:

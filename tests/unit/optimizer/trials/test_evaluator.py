@@ -60,6 +60,19 @@ def test_the_figures_are_those_of_the_evaluator_in_memory(engine):
             }
 
 
+def test_the_ranks_in_legs_are_those_of_the_evaluator_in_memory(engine):
+    corpus, queries, qrels = small()
+    exact = IncrementalEvaluator(corpus, queries, qrels)
+    ids = [query.id for query in queries[:5]]
+    with ClusterEvaluator(engine, corpus, queries, qrels, TrialSettings("legs")) as trials:
+        for wanted in (program(), program(content=titled(0.5), rows=SLICED)):
+            found = trials.leg_ranks(wanted, ids, 10)
+            assert found == exact.leg_ranks(wanted, ids, 10)
+            for query_id, ranking in exact.rankings(wanted, ids, 10).items():
+                assert list(found[query_id]) == [doc_id for doc_id, _ in ranking]
+                assert all({*ranks} <= {"content.lexical", "rows.lexical"} for ranks in found[query_id].values())
+
+
 def test_nothing_is_left_and_nothing_else_was_made(engine):
     engine.create_index("theirs", {"mappings": {"dynamic": False}})
     before = everything(engine)
