@@ -40,7 +40,7 @@ class Counts:
 def chunks_of(text: str) -> list[str]:
     """The stretches of a text between white space, none of which shares a token with another.
 
-    NARROW NO-BREAK SPACE does not count: to the standard tokenizer it is a connector, as `_` is (UAX #29, ExtendNumLet).
+    NARROW NO-BREAK SPACE does not count: to the standard tokenizer it is a connector as `_` is (UAX #29, ExtendNumLet).
     """
     return text.split() if _JOINING_SPACE not in text else _JOINED.findall(text)
 

@@ -36,7 +36,8 @@ _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
 _MAX_CLAUSES = 1024
 _CELLS = 20_000_000
 """Scores in memory at a time."""
-_KEPT_LISTS = 300_000
+_KEPT_PLACES = 30_000_000
+"""Places of documents in kept lists (16 bytes each), and fields kept; those used longest ago go first."""
 _KEPT_FIELDS = 400
 _POSTING_BYTES = 3
 """Bytes a token takes in an index beside the text, about."""
@@ -63,13 +64,14 @@ class RankedList:
 class IncrementalEvaluator:
     """See `optimizer.ports.Evaluator`. In memory; one thread.
 
-    Raises EvaluationError for programs with dense legs: studies judge what BM25 sees, and staged tables the rest.
+    Judges what BM25 finds: a program with a dense leg is refused with EvaluationError, and what a program says of
+    reranking is left out. Raises EvaluationError where two queries have one id.
     """
 
     def __init__(self, corpus: Corpus, queries: Sequence[Query], qrels: Qrels, models: StepModels = NO_MODELS) -> None:
         self._corpus = corpus
         self._queries = tuple(queries)
-        self._places = {query.id: place for place, query in enumerate(self._queries)}
+        self._places = _places(self._queries)
         self._judged = [Judged(qrels.get(query.id, {})) for query in self._queries]
         self._longest = max((len(words_of(query.text)) for query in self._queries), default=0)
         self._texts = Texts(corpus, models)
@@ -78,6 +80,7 @@ class IncrementalEvaluator:
         self._fields: OrderedDict[tuple[str, str], Field] = OrderedDict()
         self._row_sets: dict[str, RowSet] = {}
         self._lists: OrderedDict[tuple[object, ...], RankedList] = OrderedDict()
+        self._listed = 0
         self._scores: dict[str, Scores] = {}
 
     @property
@@ -97,8 +100,8 @@ class IncrementalEvaluator:
         return self._scores[key]
 
     def rankings(self, program: Program, query_ids: Sequence[str], depth: int) -> Run:
-        """See `Evaluator.rankings`. Scores count down: fusion mixes scales."""
-        places = np.array([self._places[query_id] for query_id in query_ids], dtype=np.int64)
+        """See `Evaluator.rankings`. Scores count down: fusion mixes scales. Raises EvaluationError for unknown ids."""
+        places = np.array([self._place(query_id) for query_id in query_ids], dtype=np.int64)
         ranked = self._ranked(program, places)
         return {
             query_id: [(doc_id, float(len(documents) - rank)) for rank, doc_id in enumerate(documents[:depth])]
@@ -107,7 +110,7 @@ class IncrementalEvaluator:
 
     def leg_ranks(self, program: Program, query_ids: Sequence[str], depth: int) -> LegRanks:
         """See `LegRanking.leg_ranks`."""
-        places = np.array([self._places[query_id] for query_id in query_ids], dtype=np.int64)
+        places = np.array([self._place(query_id) for query_id in query_ids], dtype=np.int64)
         lists = {leg.key: self._leg_lists(program, leg, places) for leg in self._legs(program)}
         found: dict[str, dict[str, dict[str, int]]] = {}
         for number, (query_id, documents) in enumerate(zip(query_ids, self._ranked(program, places), strict=True)):
@@ -121,7 +124,7 @@ class IncrementalEvaluator:
 
     def size(self, program: Program) -> Size:
         """What the program costs to keep: the source once, and of each leg its texts and postings."""
-        rows, total = 0, sum(len(text) for text in self._source_texts())
+        rows, total = 0, self._texts.source_characters
         for leg in self._legs(program):
             parts = self._parts(program, leg)
             rows += self._row_set(program, leg.view).count
@@ -129,15 +132,10 @@ class IncrementalEvaluator:
             total += sum(part.field.tokens * _POSTING_BYTES for part in parts)
         return Size(rows, total, len(program.views))
 
-    def _source_texts(self) -> list[str]:
-        if not hasattr(self, "_source"):
-            self._source = [
-                value
-                for document in self._corpus.documents
-                for value in document.source.values()
-                if isinstance(value, str)
-            ]
-        return self._source
+    def _place(self, query_id: str) -> int:
+        if query_id not in self._places:
+            raise EvaluationError(f"there is no query {query_id!r}", remedy="name one of the evaluator's queries")
+        return self._places[query_id]
 
     def _legs(self, program: Program) -> tuple[Leg, ...]:
         found = legs(program, {name: name for name in program.views}, _EMBEDDED)
@@ -193,11 +191,18 @@ class IncrementalEvaluator:
             numbers = missing[start : start + step]
             made.update(zip(numbers, self._score(parts, rows, window, places[numbers]), strict=True))
         lists = [made[number] if number in made else self._lists[key] for number, key in enumerate(keys)]
-        for number, one in made.items():
-            self._lists[keys[number]] = one
-        while len(self._lists) > _KEPT_LISTS:
-            self._lists.popitem(last=False)
+        self._keep(keys, lists)
         return lists
+
+    def _keep(self, keys: Sequence[tuple[object, ...]], lists: Sequence[RankedList]) -> None:
+        for key, one in zip(keys, lists, strict=True):
+            if key not in self._lists:
+                self._lists[key] = one
+                self._listed += len(one.documents)
+            self._lists.move_to_end(key)
+        while self._listed > _KEPT_PLACES:
+            _, gone = self._lists.popitem(last=False)
+            self._listed -= len(gone.documents)
 
     def _score(self, parts: Sequence[_Part], rows: RowSet, window: int, places: Ints) -> list[RankedList]:
         total: Matrix | None = None
@@ -235,6 +240,7 @@ class IncrementalEvaluator:
             self._fields[key, analyzer] = terms.field(column.values)
             if len(self._fields) > _KEPT_FIELDS:
                 self._fields.popitem(last=False)
+        self._fields.move_to_end((key, analyzer))
         return self._fields[key, analyzer], terms
 
     def _row_set(self, program: Program, view: str) -> RowSet:
@@ -242,6 +248,14 @@ class IncrementalEvaluator:
         if key not in self._row_sets:
             self._row_sets[key] = self._texts.row_set(program, view)
         return self._row_sets[key]
+
+
+def _places(queries: Sequence[Query]) -> dict[str, int]:
+    places = {query.id: place for place, query in enumerate(queries)}
+    if len(places) < len(queries):
+        twice = next(query.id for place, query in enumerate(queries) if places[query.id] != place)
+        raise EvaluationError(f"two queries have the id {twice!r}", remedy="give every query an id of its own")
+    return places
 
 
 def _best(rows: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], of: RowSet, window: int) -> RankedList:
@@ -252,7 +266,7 @@ def _best(rows: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], of: RowS
         documents, scores = documents[order], scores[order]
         first = np.concatenate(([True], documents[1:] != documents[:-1]))
         documents, scores = documents[first], scores[first]
-    # scores are above 0, so their bits are in their order; together with the document each key is distinct
+    # no score is below 0, so their bits are in their order; together with the document each key is distinct
     keys = (scores.view(np.uint32).astype(np.uint64) << np.uint64(32)) | (
         np.uint64(0xFFFFFFFF) - documents.astype(np.uint64)
     )

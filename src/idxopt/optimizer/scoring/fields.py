@@ -13,8 +13,13 @@ from scipy import sparse
 from idxopt.engines.embedded import bm25
 from idxopt.engines.embedded.bm25 import FieldStatistics
 from idxopt.optimizer.scoring.chunks import Chunks, Ints
+from idxopt.text.analysis import analyzer
 
 Matrix = sparse.csr_array
+_MATCHED = 5e-324
+"""Stands for a score of 0 of a row that has a term: sparse products lose zeros, and such a row is a hit. The smallest
+double, which changes no sum and is 0 in single precision.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,6 @@ class QueryTerms:
     """
 
     def __init__(self, name: str, texts: Sequence[str]) -> None:
-        from idxopt.text.analysis import analyzer
-
         analyze = analyzer(name)
         counts = [Counter(analyze(text)) for text in texts]
         self.columns = {term: number for number, term in enumerate(dict.fromkeys(t for c in counts for t in c))}
@@ -64,11 +67,12 @@ class QueryTerms:
         postings = sparse.coo_array(
             (found.counts.astype(np.float32), (found.columns, found.rows)), shape=(len(self.columns), len(values))
         ).tocsr()
-        codes = np.array([bm25.length_code(length) for length in range(int(tokens.max(initial=0)) + 1)], dtype=np.uint8)
+        lengths, places = np.unique(tokens, return_inverse=True)
+        codes = np.array([bm25.length_code(length) for length in lengths.tolist()], dtype=np.uint8)
         return Field(
             FieldStatistics(int(np.count_nonzero(tokens)), int(tokens.sum())),
             postings,
-            codes[tokens],
+            codes[places],
             int(tokens.sum()),
             sum(len(value) for each in values for value in each),
         )
@@ -80,7 +84,10 @@ class QueryTerms:
         return found
 
     def scores(self, field: Field, weight: float, k1: float, b: float, queries: Ints) -> Matrix:
-        """BM25 of some queries (lines) in all rows (columns): terms summed in double precision, rounded to single."""
+        """BM25 of some queries (lines) in all rows (columns): terms summed in double precision, rounded to single.
+
+        Rows without a term have no entry.
+        """
         postings = field.postings
         frequencies = np.diff(postings.indptr)[self.terms]
         if not field.statistics.documents:
@@ -96,7 +103,7 @@ class QueryTerms:
         inverse = bm25.inverse_norms(field.statistics, k1, b)
         by_entry = np.repeat(weights, np.diff(taken.indptr))
         data = by_entry - by_entry / (np.float32(1) + taken.data * inverse[field.codes[taken.indices]])
-        impacts = Matrix((data.astype(np.float64), taken.indices, taken.indptr), shape=taken.shape)
+        impacts = Matrix((np.maximum(data, _MATCHED, dtype=np.float64), taken.indices, taken.indptr), shape=taken.shape)
         total = self.lines[queries] @ impacts
-        total.data = total.data.astype(np.float32).astype(np.float64)
+        total.data = np.maximum(total.data.astype(np.float32), _MATCHED, dtype=np.float64)
         return total

@@ -8,22 +8,22 @@ new runs that step alone, one that changes another field runs nothing for this o
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from idxopt.errors import BuildError, IdxoptError, ProgramError
+from idxopt.errors import BuildError, ProgramError
 from idxopt.hashing import digest
 from idxopt.operators.interpreter import source_fields
 from idxopt.operators.registry import semantics_version
 from idxopt.operators.remembering import Memory, remembering
-from idxopt.operators.row import Row
+from idxopt.operators.row import Document, Row
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_step
-from idxopt.operators.transform import Context
+from idxopt.operators.transform import Context, Transform
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.program.canonical import canonical
@@ -153,15 +153,9 @@ class Texts:
         written_fields = step_effect(step).writes
         made: Rows = []
         total, most = 0, _FREE_ROWS + MAX_ROWS_A_DOCUMENT * len(rows)
-        written, most_written = 0, _FREE_CHARACTERS + MAX_GROWTH * self._source_characters
-        for each in rows:
-            try:
-                made.append(transform(each))
-            except (IdxoptError, RecursionError) as error:
-                doc_id = each[0].doc_id if each else "?"
-                raise BuildError(
-                    f"document {doc_id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
-                ) from error
+        written, most_written = 0, _FREE_CHARACTERS + MAX_GROWTH * self.source_characters
+        for each, document in zip(rows, self._corpus.documents, strict=True):
+            made.append(_transformed(each, document, transform))
             total += len(made[-1])
             written += _characters(made[-1], written_fields)
             if total > most:
@@ -179,15 +173,12 @@ class Texts:
         return made
 
     @cached_property
-    def _source_characters(self) -> int:
-        """Of all texts that documents hold."""
-        documents = self._corpus.documents
-        return sum(len(text) for document in documents for text in document.source.values() if isinstance(text, str))
+    def source_characters(self) -> int:
+        """Of all texts that documents hold, also in lists and objects."""
+        return sum(len(text) for document in self._corpus.documents for text in _texts_in(document.source))
 
     def _keep(self, key: str, rows: Rows) -> None:
-        size = sum(
-            len(value) for each in rows for row in each for value in row.fields.values() if isinstance(value, str)
-        )
+        size = sum(_characters([row], row.fields) for each in rows for row in each)
         self._kept[key] = (rows, size)
         self._characters += size
         while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
@@ -198,6 +189,28 @@ class Texts:
 def _row_set(key: str, rows: Rows) -> RowSet:
     sizes = np.array([len(each) for each in rows], dtype=np.int64)
     return RowSet(key, np.repeat(np.arange(len(rows)), sizes))
+
+
+def _transformed(rows: list[Row], document: Document, transform: Transform) -> list[Row]:
+    try:
+        return transform(rows)
+    except Exception as error:  # as in a build: what a step cannot take ends the candidate, by name, not the study
+        raise BuildError(
+            f"document {document.id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
+        ) from error
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """All texts of a JSON value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
 
 
 def _characters(rows: Sequence[Row], names: Iterable[str]) -> int:

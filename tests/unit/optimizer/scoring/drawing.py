@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -23,16 +22,19 @@ BODY = (
     "| name | price |\n|---|---|\n| disk | 1,234.5 |\n\n- apples and pears\n- 5 kilobytes of data\n\n"
     "## See also\n\n- [other](http://a.b/c)\n\n```\ncode(block)\n```\n"
 )
+DAYS = "An apple a day. " * 30
+QUESTIONS = "## What is an apple?\n\nA fruit.\n\nQ: Why?\nA: Because pears cost.\n\nSame line."
+MARKED = "Same line.\n\nOther.\n\n<b>apple</b> &amp; <i>pear</i>\u2028next\u3000line"
 DOCUMENTS = (
-    Document("a", {"title": "Apple pie", "text": "An apple a day. " * 30, "tags": ["red fruit", "sweet"], "year": 2020}),
-    Document("b", {"title": "Apple pie", "text": "An apple a day. " * 30, "tags": ["red fruit", "sweet"], "year": 2020}),
+    Document("a", {"title": "Apple pie", "text": DAYS, "tags": ["red fruit", "sweet"], "year": 2020}),
+    Document("b", {"title": "Apple pie", "text": DAYS, "tags": ["red fruit", "sweet"], "year": 2020}),
     Document("c", {"title": "", "text": "", "tags": []}),
     Document("d", {"text": "no title here, 5\u202fkm but apple\u00a0pie and 😀👍🏽 emoji 🇩🇪"}),
     Document("e/1", {"title": "漢字かなカタカナ 한국어", "text": f"日本語のテキスト {LONG} apple {LONG}", "year": 1.5}),
     Document("e/2", {"title": "neighbour", "text": BODY, "tags": ["apple", None, ["nested", 7, True]]}),
     Document("e/3", {"title": 42, "text": ["a list", "of apple texts"], "tags": "one string"}),
-    Document("f", {"title": "Q&A", "text": "## What is an apple?\n\nA fruit.\n\nQ: Why?\nA: Because pears cost.\n\nSame line."}),
-    Document("g", {"title": None, "text": "Same line.\n\nOther.\n\n<b>apple</b> &amp; <i>pear</i>\u2028next\u3000line", "year": True}),
+    Document("f", {"title": "Q&A", "text": QUESTIONS}),
+    Document("g", {"title": None, "text": MARKED, "year": True}),
     Document("h", {"tags": ["pear"]}),
     Document("\U0001f600", {"title": "Apple pie", "text": "An apple a day. Same line.\n"}),
     Document("\uffee", {"title": "Apple pie", "text": "An apple a day. Same line.\n"}),
@@ -117,5 +119,3 @@ def _shaken(found: Program, rng: random.Random) -> Program:
             plain["fusion"] |= {"normalize": rng.choice(["none", "min_max"])}
             plain["fusion"].pop("k")
     return program_from(plain, "the shaken program")
-
-

@@ -16,7 +16,7 @@ from idxopt.text.analysis import analyzer
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 EXTENDERS = ["\u0301", "\u200d", "\u00ad", "\ufeff", "\u200b", "\u180e", "\u2060", "\ufe0f", "\u20e3", "\U0001f3fd"]
 JOINERS = ["_", "'", "\u2019", ".", ",", ":", ";", '"', "\u00b7", "\u203f", "#"]
-LETTERS = ["a", "S", "1", "\u05d0", "\u30ab", "\u0e01", "\u6f22", "\ud55c", "\U0001f600", "\U0001f1e9", "\u2139", "\u0628"]
+LETTERS = [*"aS1", *"\u05d0\u0628", *"\u30ab\u0e01\u6f22\ud55c", *"\U0001f600\U0001f1e9\u2139"]
 PARTS = [*SPACES, *EXTENDERS, *JOINERS, *LETTERS]
 WORDY = st.lists(st.sampled_from([*LETTERS, " ", "\u202f", "the ", "\u3000", "pears "]), max_size=300).map("".join)
 TEXTS = st.one_of(

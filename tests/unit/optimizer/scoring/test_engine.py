@@ -10,7 +10,6 @@ from idxopt.evaluation.metrics import per_query_values
 from idxopt.optimizer.ports import METRICS
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.trials import embedded_trials
-from idxopt.program.schema import Program
 from tests.unit.optimizer.scoring.drawing import CORPUS, QRELS, QUERIES, drawn
 
 IDS = [query.id for query in QUERIES]
