@@ -137,6 +137,17 @@ def optimize(
             help="Search on N documents: all judged ones and the hardest others; then measure on all.",
         ),
     ] = None,
+    control: Annotated[
+        int,
+        typer.Option(
+            "--control",
+            metavar="N",
+            min=0,
+            max=1_000,
+            rich_help_panel=SEARCH,
+            help="Also score N random changes of the baseline, for comparison in the report; the budget is not used.",
+        ),
+    ] = 0,
     engine: Annotated[
         str,
         typer.Option(
@@ -225,6 +236,7 @@ def optimize(
         workers=workers,
         budget=budget,
         scores=scores,
+        controls=control,
     )
     sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
     with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):

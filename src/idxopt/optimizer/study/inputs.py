@@ -139,12 +139,15 @@ class StudySettings:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What may differ from run to run of one study: seconds, worker processes, money, the file of scores."""
+    """What may differ from run to run of one study: seconds, worker processes, money, the file of scores, and what
+    is measured beside the search. `controls`: random programs to score for comparison.
+    """
 
     time_s: float | None = None
     workers: int = 1
     budget: float | None = None
     scores: Path | None = None
+    controls: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= MOST_WORKERS:

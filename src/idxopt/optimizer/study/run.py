@@ -17,11 +17,12 @@ from idxopt.optimizer.autoindex.search import Search
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.ports import METRICS, Candidate, Evaluator
-from idxopt.optimizer.record import Sampled, SampleRow, Stage, StudyRecord
+from idxopt.optimizer.record import Control, Sampled, SampleRow, Stage, StudyRecord
 from idxopt.optimizer.report.derived import completed
 from idxopt.optimizer.report.page import render
 from idxopt.optimizer.study.checks import checked
 from idxopt.optimizer.study.closing import endings, plan_command, synthetic_of
+from idxopt.optimizer.study.controls import controls_of
 from idxopt.optimizer.study.costs import cost_of, events_of
 from idxopt.optimizer.study.coverage import coverage_of
 from idxopt.optimizer.study.diagnosing import diagnosed, diagnosis_text
@@ -249,6 +250,7 @@ class _Study:
             rankings=rankings_of(finished),
             coverage=coverage_of(finished),
             attribution=attribution,
+            controls=self._controls(finished, diagnoses[0]),
             staged=self._staged(finished),
             failures=failures_of(*diagnoses),
             cost=cost_of(stored, self._store, self._place.ledger, proposer.generator, proposer.currency),
@@ -257,6 +259,12 @@ class _Study:
             synthetic=synthetic_of(self._inputs),
             plan=plan,
         )
+
+    def _controls(self, finished: Finished, diagnosis: Diagnosis) -> tuple[Control, ...]:
+        number = self._inputs.limits.controls
+        if number:
+            self._progress.stage("score random programs")
+        return controls_of(finished, number, self._inputs.settings.seed, diagnosis, self._progress)
 
     def _staged(self, finished: Finished) -> tuple[Stage, ...]:
         made = self._inputs.staged

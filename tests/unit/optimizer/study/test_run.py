@@ -158,6 +158,23 @@ def test_out_of_time_it_stops_with_what_it_has_and_goes_on_later(
     assert any(note.kind == "held-out" for note in on.record.notes), "the second look at held-out queries is said"
 
 
+def test_random_programs_stand_beside_the_search_and_change_nothing_in_it(
+    collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path
+) -> None:
+    folder = tmp_path / "controls"
+    record = run_study(inputs(collection, limits=RunLimits(controls=5)), folder).record
+    assert len(record.controls) == 5
+    assert len({(one.value.mean, one.size.bytes) for one in record.controls}) > 1, "they are different programs"
+    assert all(one.value.n == done[1].trials[0].values[str(NDCG)].n for one in record.controls)
+    assert {**found(record), "controls": []} == found(done[1])
+    assert trials(folder) == trials(done[0])
+    again = run_study(inputs(collection, limits=RunLimits(controls=5)), folder).record
+    assert again.controls == record.controls
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(f"{one.label}: " in page for one in record.controls)
+    assert not done[1].controls
+
+
 def test_a_second_process_is_refused(collection: Path, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     place = StudyFolder(folder)
