@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from idxopt.errors import IdxoptError
 from idxopt.optimizer.autoindex.moves import Aspect, Option, Tables, aspects
 from idxopt.optimizer.autoindex.shape import shape_of
-from idxopt.optimizer.edits import EDITS, edited
+from idxopt.optimizer.edits import EDITS, ReplaceStep, edited
 from idxopt.optimizer.ports import Outcome, Proposal, SearchState
 from idxopt.program.canonical import program_hash
 
@@ -86,7 +88,9 @@ def _bundles(state: SearchState) -> Iterator[tuple[float, Option]]:
         if len(chosen) < most:
             return
         together = chosen[:most]
-        edits = tuple(edit.model_dump(mode="json", by_alias=True) for _, one in together for edit in one.edits)
+        every = [edit for _, one in together for edit in one.edits]
+        every.sort(key=lambda edit: not isinstance(edit, ReplaceStep))  # numbers of steps are those of the program now
+        edits = tuple(edit.model_dump(mode="json", by_alias=True) for edit in every)
         option = Option(" + ".join(_aspect_of(one) for _, one in together), edits)
         if _is_new(option, state):
             yield _AGAIN * sum(gain for gain, _ in together), option
@@ -100,7 +104,7 @@ def _new(aspect: Aspect, state: SearchState) -> list[Option]:
 def _is_new(option: Option, state: SearchState) -> bool:
     try:
         program = edited(state.current, EDITS.validate_python(option.edits))
-    except IdxoptError:
+    except (IdxoptError, ValidationError):  # the latter: more edits than one change may have
         return False
     return program_hash(program) not in state.seen
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from idxopt.optimizer.autoindex.shape import Plain, Shape
 from idxopt.optimizer.diagnosis.findings import CorpusFacts, Diagnosis, FailureKind
-from idxopt.program.steps import Slice
+from idxopt.program.steps import Discard, Reorganize, Slice, Step
 
 ROWS, TITLES = "rows", "titles"
 WINDOWS = (100, 50, 200)
@@ -68,7 +68,7 @@ def aspects(shape: Shape, diagnosis: Diagnosis, tables: Tables) -> list[Aspect]:
 
 
 def _shares(diagnosis: Diagnosis) -> Callable[[FailureKind], float]:
-    failing = max(1, len(diagnosis.failing))
+    failing = max(1, diagnosis.classified or len(diagnosis.failing))
     return lambda kind: min(1.0, diagnosis.kinds.get(kind, 0) / failing)
 
 
@@ -97,7 +97,7 @@ def _titles(shape: Shape, title: str) -> Option:
     """Titles as a list of their own, added to the scores of the documents: it moves what is found and loses nothing."""
     fields = {title: shape.retriever()}
     add = {"edit": "add_view", "name": TITLES, "view": {"lexical": {"fields": fields}, "weight": _TITLES_WEIGHT}}
-    fused = () if len(shape.program.views) > 1 else (_fused("weighted_sum"),)
+    fused = () if len(shape.program.views) > 1 else (_fused(shape, "weighted_sum"),)
     return Option("a list of its own", (add, *fused))
 
 
@@ -120,14 +120,15 @@ def _rows(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
 
 
 def _new_rows(shape: Shape, facts: CorpusFacts) -> Iterator[Option]:
-    kinds: list[tuple[str, Plain]] = [(f"{window} words", _window(shape, window)) for window in WINDOWS]
+    name = shape.new_view(ROWS)
+    kinds: list[tuple[str, Plain]] = [(f"{window} words", _window(shape.body, window)) for window in WINDOWS]
     if facts.headings > 0.5:
         kinds.insert(1, ("sections", {"op": "reorganize", "to": "sections", "field": shape.body}))
     for label, step in kinds:
         view = _row_view(shape, step)
-        yield Option(label, ({"edit": "add_view", "name": ROWS, "view": view}, _fused("weighted_sum")))
-    view = _row_view(shape, _window(shape, WINDOWS[0]))
-    yield Option("100 words, fused by rank", ({"edit": "add_view", "name": ROWS, "view": view}, _fused("rrf")))
+        yield Option(label, ({"edit": "add_view", "name": name, "view": view}, _fused(shape, "weighted_sum")))
+    view = _row_view(shape, _window(shape.body, WINDOWS[0]))
+    yield Option("100 words, fused by rank", ({"edit": "add_view", "name": name, "view": view}, _fused(shape, "rrf")))
 
 
 def _row_view(shape: Shape, step: Plain) -> Plain:
@@ -146,7 +147,7 @@ def _other_cuts(shape: Shape, number: int) -> Iterator[Option]:
     window = step.window if isinstance(step, Slice) and step.unit == "words" and step.window else WINDOWS[0]
     sizes = [window // 2, window * 2] if isinstance(step, Slice) else list(WINDOWS)
     for size in (size for size in sizes if 20 <= size <= 800):
-        new = _window(shape, size)
+        new = _window(str(step.field), size)
         yield Option(f"{size} words", ({"edit": "replace_step", "view": shape.rows, "number": number, "step": new},))
 
 
@@ -161,7 +162,7 @@ def _fusion(shape: Shape) -> Aspect:
     if len(shape.program.views) < 2 or shape.rows is None or shape.text is None:
         return Aspect("fusion", 0, "", ())
     other = "rrf" if shape.program.fusion.method == "weighted_sum" else "weighted_sum"
-    return Aspect("fusion", 0.3, "two views are fused", (Option(other, (_fused(other),)),))
+    return Aspect("fusion", 0.3, "two views are fused", (Option(other, (_fused(shape, other),)),))
 
 
 def _rows_fields(shape: Shape) -> Aspect:
@@ -266,26 +267,33 @@ def _without_noise(shape: Shape, facts: CorpusFacts, share: Share) -> Iterator[A
 
 def _cleaned(shape: Shape, name: str, step: Plain, prior: float, why: str) -> Aspect:
     view = shape.program.primary
-    done = any(one.op == step["op"] and _same(one, step) for one in shape.primary.steps)
+    done = any(_same(one, step) for one in shape.primary.steps)
     edits = ({"edit": "add_step", "view": view, "step": step, "before": 0},)
     return Aspect(f"without {name}", 0 if done or shape.text is None else prior, why, (Option("left out", edits),))
 
 
-def _same(step: object, plain: Plain) -> bool:
-    given = getattr(step, "span", None)
-    return given is None or all(getattr(given, key, None) is not None for key in plain.get("span", {}))
+def _same(step: Step, plain: Plain) -> bool:
+    """Whether the step is of the form that `plain` is, with whatever parameters."""
+    if isinstance(step, Discard):
+        return plain["op"] == "discard" and all(getattr(step.span, key) is not None for key in plain["span"])
+    return isinstance(step, Reorganize) and plain["op"] == "reorganize" and step.to == plain["to"]
 
 
-def _window(shape: Shape, words: int) -> Plain:
-    return {"op": "slice", "unit": "words", "field": shape.body, "window": words, "overlap": words // 2}
+def _window(field: str, words: int) -> Plain:
+    return {"op": "slice", "unit": "words", "field": field, "window": words, "overlap": words // 2}
 
 
 def _search(shape: Shape, view: str, field: str, weight: float) -> Plain:
-    return {"edit": "search_field", "view": view, "field": field, "weight": weight, **shape.retriever()}
+    """A field that is searched already keeps its retriever, whatever others have."""
+    retriever = shape.retriever() if shape.weight(view, field) is None else {}
+    return {"edit": "search_field", "view": view, "field": field, "weight": weight, **retriever}
 
 
-def _fused(method: str) -> Plain:
-    return {"edit": "set_fusion", "fusion": {"method": method}}
+def _fused(shape: Shape, method: str) -> Plain:
+    """Another method; how many documents a leg returns, and what legs weigh, stays."""
+    now = shape.program.fusion
+    kept = now.model_dump(mode="json", exclude_defaults=True, include={"window", "weights"})
+    return {"edit": "set_fusion", "fusion": {"method": method, **kept}}
 
 
 def _around(weight: float) -> Sequence[float]:

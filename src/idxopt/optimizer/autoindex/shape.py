@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from idxopt.optimizer.diagnosis.findings import CorpusFacts
@@ -44,6 +45,11 @@ class Shape:
 
     def free_view(self, name: str) -> bool:
         return name not in self.program.views
+
+    def new_view(self, stem: str) -> str:
+        """The stem, or the first of `{stem}-2`... that no view has."""
+        names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+        return next(name for name in names if self.free_view(name))
 
     def retriever(self) -> Plain:
         """Analyzer, k1 and b of the primary view: the retriever is frozen."""

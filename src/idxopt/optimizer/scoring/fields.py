@@ -104,6 +104,6 @@ class QueryTerms:
         by_entry = np.repeat(weights, np.diff(taken.indptr))
         data = by_entry - by_entry / (np.float32(1) + taken.data * inverse[field.codes[taken.indices]])
         impacts = Matrix((np.maximum(data, _MATCHED, dtype=np.float64), taken.indices, taken.indptr), shape=taken.shape)
-        total = self.lines[queries] @ impacts
+        total: Matrix = self.lines[queries] @ impacts
         total.data = np.maximum(total.data.astype(np.float32), _MATCHED, dtype=np.float64)
         return total

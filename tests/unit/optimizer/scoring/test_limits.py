@@ -1,0 +1,177 @@
+"""What the evaluator refuses, and corpora at the edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from idxopt.errors import BuildError, EvaluationError, IdxoptError, ProgramError
+from idxopt.evaluation.judgments import Query
+from idxopt.operators.row import Document
+from idxopt.optimizer.corpus import Corpus
+from idxopt.optimizer.ports import METRICS, NDCG, Size
+from idxopt.optimizer.scoring import texts
+from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
+from idxopt.optimizer.trials import embedded_trials
+from idxopt.program.schema import Program
+from idxopt.program.validate import program_from
+
+ASKED = [Query("q", "apple")]
+JUDGED = {"q": {"a": 1}}
+
+
+def one_field(
+    *steps: dict[str, Any], path: str = "body", searched: dict[str, Any] | None = None, **more: Any
+) -> Program:
+    return program_from(
+        {
+            "schema": "idxopt/1",
+            "name": "limits",
+            "source": {"fields": {"body": path}},
+            "views": {"content": {"lexical": {"fields": searched or {"body": {}}}, "steps": [*steps]}},
+            **more,
+        },
+        "the program",
+    )
+
+
+def rows(*steps: dict[str, Any], path: str = "body") -> Program:
+    view = {"steps": [*steps], "lexical": {"fields": {"body": {}}}}
+    return one_field(path=path, views={"content": {"lexical": {"fields": {"body": {}}}}, "rows": view})
+
+
+def evaluator(*documents: Any, queries: Any = ASKED, qrels: Any = JUDGED) -> IncrementalEvaluator:
+    return IncrementalEvaluator(Corpus.of(documents), queries, qrels)
+
+
+def test_a_flood_of_rows_is_refused(monkeypatch):
+    monkeypatch.setattr(texts, "_FREE_ROWS", 10)
+    monkeypatch.setattr(texts, "MAX_ROWS_A_DOCUMENT", 5)
+    one = evaluator(*(Document(name, {"body": "apple " * 20}) for name in "abc"))
+    with pytest.raises(ProgramError, match="more than 5 rows a document"):
+        one.scores(rows({"op": "slice", "unit": "words", "window": 1}))
+    assert one.scores(rows({"op": "slice", "unit": "words", "window": 3})).size.rows == 3 + 21
+
+
+def test_a_flood_of_text_is_refused_wherever_documents_have_their_texts(monkeypatch):
+    monkeypatch.setattr(texts, "_FREE_CHARACTERS", 100)
+    long = {"op": "normalize", "scheme": "regex_replace", "pattern": "a", "replacement": "a" * 50}
+    short = {"op": "normalize", "scheme": "regex_replace", "pattern": "a", "replacement": "aa"}
+    for source, path in (
+        ({"body": "apple " * 50}, "body"),
+        ({"in": {"body": "apple " * 50}}, "in.body"),
+        ({"body": ["apple "] * 50}, "body"),
+    ):
+        one = evaluator(Document("a", source))
+        with pytest.raises(ProgramError, match="more than 8 times the text"):
+            one.scores(one_field(long, path=path))
+        assert one.scores(one_field(short, path=path)).values[NDCG].tolist() == [0.0]
+        assert one.size(one_field(path=path)).bytes > 300
+
+
+def test_a_query_of_too_many_words_over_all_fields_is_refused():
+    one = evaluator(Document("a", {"body": "apple"}), queries=[Query("q", "apple " * 600)])
+    assert one.scores(one_field()).values[NDCG].tolist() == [1.0]
+    copied = one_field({"op": "reorganize", "to": "promote", "into": "copy"}, searched={"body": {}, "copy": {}})
+    with pytest.raises(ProgramError, match="600 words over 2 fields"):
+        one.scores(copied)
+
+
+def test_a_dense_leg_is_refused():
+    dense = {"content": {"lexical": {"fields": {"body": {}}}, "dense": {"model": "m", "text": ["body"]}}}
+    models = {"m": {"kind": "embedder", "id": "any", "dimension": 4, "similarity": "dot"}}
+    with pytest.raises(EvaluationError, match="dense leg"):
+        evaluator(Document("a", {"body": "apple"})).scores(one_field(views=dense, models=models))
+
+
+def test_an_object_in_a_searched_field_is_refused_as_engines_do():
+    corpus = Corpus.of([Document("a", {"body": [{"x": "apple"}]}), Document("b", {"body": "apple"})])
+    with pytest.raises(BuildError, match="holds an object"):
+        IncrementalEvaluator(corpus, ASKED, JUDGED).scores(one_field())
+    with embedded_trials(corpus, ASKED, JUDGED) as engine, pytest.raises(IdxoptError):
+        engine.scores(one_field())
+
+
+def test_a_document_that_a_step_cannot_take_is_named(monkeypatch):
+    compile_step = texts.compile_step
+
+    def failing(step: Any, context: Any) -> Any:
+        def run(found: Any) -> Any:
+            if found[0].doc_id == "b":
+                raise ValueError("out of luck")
+            return compile_step(step, context)(found)
+
+        return run
+
+    monkeypatch.setattr(texts, "compile_step", failing)
+    one = evaluator(*(Document(name, {"body": "apple"}) for name in "ab"))
+    with pytest.raises(BuildError, match="document 'b' cannot be transformed: out of luck"):
+        one.scores(one_field({"op": "normalize", "scheme": "lowercase"}))
+
+
+@pytest.mark.parametrize("path", ["in.body", "in.parts.text", "dotted.key"])
+def test_texts_below_objects_are_found_as_the_engine_finds_them(path):
+    source = {
+        "in": {"body": "apple", "parts": [{"text": "apple"}, {"text": ["pear", "apple"]}, {}]},
+        "dotted.key": "apple",
+    }
+    corpus = Corpus.of([Document("a", source), Document("b", {"in": {"body": "pear"}})])
+    found = IncrementalEvaluator(corpus, ASKED, JUDGED).rankings(one_field(path=path), ["q"], 10)
+    assert [doc_id for doc_id, _ in found["q"]] == ["a"]
+    with embedded_trials(corpus, ASKED, JUDGED) as engine:
+        assert [doc_id for doc_id, _ in engine.rankings(one_field(path=path), ["q"], 10)["q"]] == ["a"]
+
+
+@pytest.mark.parametrize("searched", [{"weight": 1e-46}, {"k1": 1_000.0, "b": 1.0}])
+def test_a_row_that_matches_with_a_score_of_0_is_a_hit(searched):
+    documents = [Document("a", {"body": "apple"}), *(Document(f"b{n}", {"body": ""}) for n in range(3))]
+    documents += [
+        Document("c", {"body": "apple " + "word " * 99_999}),
+        *(Document(f"d{n}", {"body": "x"}) for n in range(9_999)),
+    ]
+    corpus = Corpus.of(documents)
+    program = one_field(searched={"body": searched})
+    found = IncrementalEvaluator(corpus, ASKED, JUDGED).rankings(program, ["q"], 10)
+    assert [doc_id for doc_id, _ in found["q"]] == ["a", "c"]
+    with embedded_trials(corpus, ASKED, JUDGED) as engine:
+        assert [doc_id for doc_id, _ in engine.rankings(program, ["q"], 10)["q"]] == ["a", "c"]
+
+
+def test_without_documents_or_queries():
+    nothing = evaluator()
+    assert nothing.scores(one_field()).size == Size(0, 0, 1)
+    assert nothing.rankings(one_field(), ["q"], 10) == {"q": []}
+    unasked = evaluator(Document("a", {"body": "apple"}), queries=[])
+    assert [unasked.scores(one_field()).values[metric].shape for metric in METRICS] == [(0,)] * 3
+    assert np.isfinite(nothing.scores(one_field()).values[NDCG]).all()
+
+
+def test_queries_are_asked_by_ids_of_their_own():
+    with pytest.raises(EvaluationError, match="no query 'other'"):
+        evaluator().rankings(one_field(), ["other"], 10)
+    with pytest.raises(EvaluationError, match="two queries have the id 'q'"):
+        evaluator(queries=[*ASKED, *ASKED])
+
+
+MODELS = {"writer": {"kind": "generator", "id": "extractive"}, "other": {"kind": "generator", "id": "somewhere"}}
+
+
+def test_the_generator_that_runs_in_steps_works_in_candidates():
+    text = "Apples are fruit. Pears are fruit too. Bread is none. " * 5
+    step = {"op": "enrich", "with": "summary", "into": "summary", "generator": "writer"}
+    program = one_field(step, searched={"body": {}, "summary": {"weight": 2.0}}, models=MODELS)
+    corpus = Corpus.of([Document("a", {"body": text}), Document("b", {"body": "apple"})])
+    found = IncrementalEvaluator(corpus, ASKED, JUDGED).rankings(program, ["q"], 10)
+    with embedded_trials(corpus, ASKED, JUDGED) as engine:
+        expected = engine.rankings(program, ["q"], 10)
+    assert [doc_id for doc_id, _ in found["q"]] == [doc_id for doc_id, _ in expected["q"]]
+    assert {doc_id for doc_id, _ in found["q"]} == {"a", "b"}
+
+
+def test_texts_of_a_language_model_that_were_never_made_are_an_error():
+    step = {"op": "enrich", "with": "summary", "into": "summary", "generator": "other"}
+    program = one_field(step, searched={"body": {}, "summary": {}}, models=MODELS)
+    with pytest.raises(BuildError, match="document 'a' cannot be transformed"):
+        evaluator(Document("a", {"body": "Apples are fruit."})).scores(program)
