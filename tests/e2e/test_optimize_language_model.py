@@ -78,3 +78,42 @@ def test_a_budget_that_is_used_up_ends_the_search_with_6(tmp_path: Path) -> None
         assert not server.requests
     assert ran.document["finished"] is False
     assert "the budget is reached" in ran.document["stopped"]
+
+
+def test_h19_a_request_that_failed_is_not_heard_by_a_resumed_study_unless_it_is_told_to_retry(tmp_path: Path) -> None:
+    """cases.md H19: a resumed study takes the path that it took."""
+    with serving(lambda _: web.Response(status=500, text="out of memory")) as server:
+        folder = write_site(tmp_path, server)
+        first = call("optimize", *OPTIONS, "--out", "failed", "--json", folder=folder)
+        assert first.code == 0, first.err
+        assert server.requests
+        assert first.document["path"] == []
+        assert any("--retry-failed-answers" in note["text"] for note in first.document["notes"])
+        server.requests.clear()
+        server.answer = answer
+        resumed = call("optimize", *OPTIONS, "--out", "failed", "--json", folder=folder)
+        assert resumed.code == 0, resumed.err
+        assert not server.requests
+        assert resumed.document["winner"] == first.document["winner"]
+        retried = call("optimize", *OPTIONS, "--out", "failed", "--retry-failed-answers", "--json", folder=folder)
+        whole = call("optimize", *OPTIONS, "--out", "whole", "--json", folder=folder)
+    assert retried.code == 0, retried.err
+    assert retried.document["path"]
+    assert retried.document["winner"] == whole.document["winner"]
+    assert not any("--retry-failed-answers" in note["text"] for note in retried.document["notes"])
+
+
+def test_mixed_works_without_a_model_and_shares_with_one(tmp_path: Path) -> None:
+    """With a model: heuristic, model, chance; without: heuristic, chance."""
+    with serving(answer) as server:
+        folder = write_site(tmp_path, server)
+        mixed = ["small", "--evaluations", "4", "--proposer", "mixed", "--rule", "paper", "--json"]
+        alone = call("optimize", *mixed, "--out", "alone", folder=folder)
+        assert alone.code == 0, alone.err
+        assert not server.requests
+        both = call("optimize", *mixed, "--model", "maker/small", "--out", "both", folder=folder)
+        assert both.code == 0, both.err
+        assert server.requests
+    for out, names in (("alone", ["heuristic"] * 3 + ["random"]), ("both", ["heuristic"] * 2 + ["llm", "random"])):
+        record = json.loads((folder / out / "record.json").read_text(encoding="utf-8"))
+        assert [trial["proposer"] for trial in record["trials"] if trial["round"] == 1][:4] == names

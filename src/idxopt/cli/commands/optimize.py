@@ -104,12 +104,22 @@ def optimize(
     ] = "heuristic",
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="ID", rich_help_panel=SEARCH, help="The language model of llm and mixed."),
+        typer.Option(
+            "--model", metavar="ID", rich_help_panel=SEARCH, help="The language model of llm (needed) and mixed."
+        ),
     ] = None,
     consensus: Annotated[
         int,
         typer.Option("--consensus", min=1, max=9, rich_help_panel=SEARCH, help="Answers asked of the model a round."),
     ] = 1,
+    retry_failed_answers: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed-answers",
+            rich_help_panel=SEARCH,
+            help="Ask again what the model did not answer in earlier runs of this study (time-outs, failures).",
+        ),
+    ] = False,
     rule: Annotated[
         str, typer.Option("--rule", rich_help_panel=SEARCH, help="guarded (asks for evidence) or paper (any gain).")
     ] = "guarded",
@@ -237,6 +247,7 @@ def optimize(
         budget=budget,
         scores=scores,
         controls=control,
+        retry_failed_answers=retry_failed_answers,
     )
     sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
     with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):

@@ -23,8 +23,10 @@ def synthetic_of(inputs: StudyInputs) -> str | None:
     return "; ".join(marked) or None
 
 
-def endings(finished: Finished, events: Sequence[StoredEvent]) -> tuple[Note, ...]:
-    """Warnings of accepted changes, the cut, and a search that went on after its held-out queries were read."""
+def endings(finished: Finished, events: Sequence[StoredEvent], unheard: int) -> tuple[Note, ...]:
+    """Warnings of accepted changes, the cut, a search that went on after its held-out queries were read, and requests
+    to a language model that stayed without an answer (`unheard`).
+    """
     found = finished.found
     notes = [
         Note("judged", f"step {number} ({step.proposal.kind}): {warning}")
@@ -40,6 +42,14 @@ def endings(finished: Finished, events: Sequence[StoredEvent]) -> tuple[Note, ..
                 "held-out",
                 f"the search went on after it had been stopped {len(stops)} times, each time with a look at the"
                 " held-out queries: their figures are a little too good",
+            )
+        )
+    if unheard:
+        notes.append(
+            Note(
+                "model",
+                f"{unheard} requests to the language model failed, and the search went on without them;"
+                " --retry-failed-answers sends them again",
             )
         )
     return tuple(notes)

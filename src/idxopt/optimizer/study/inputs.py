@@ -140,7 +140,8 @@ class StudySettings:
 @dataclass(frozen=True, slots=True)
 class RunLimits:
     """What may differ from run to run of one study: seconds, worker processes, money, the file of scores, and what
-    is measured beside the search. `controls`: random programs to score for comparison.
+    is measured beside the search. `controls`: random programs to score for comparison. `retry_failed_answers`: what a
+    language model did not answer in earlier runs is asked again, and the search goes another way from there.
     """
 
     time_s: float | None = None
@@ -148,6 +149,7 @@ class RunLimits:
     budget: float | None = None
     scores: Path | None = None
     controls: int = 0
+    retry_failed_answers: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= MOST_WORKERS:

@@ -20,7 +20,7 @@ from idxopt.program.schema import Program
 
 PROPOSERS = ("heuristic", "llm", "random", "mixed")
 ASKING = ("llm", "mixed")
-"""Proposers that ask a language model."""
+"""Proposers that ask a language model; `mixed` does where there is one."""
 
 
 def proposer_choice(
@@ -32,11 +32,11 @@ def proposer_choice(
     """
     if name not in PROPOSERS:
         raise UsageError(f"there is no proposer {name!r}", place="--proposer", remedy=f"use {', '.join(PROPOSERS)}")
-    if (name in ASKING) != (generator is not None):
+    if name == "llm" and generator is None:
+        raise UsageError("the proposer llm asks a language model", place="--model", remedy="name one with --model ID")
+    if name not in ASKING and generator is not None:
         raise UsageError(
-            f"the proposer {name} {'asks a language model' if name in ASKING else 'asks no model'}",
-            place="--model",
-            remedy="name one with --model ID" if name in ASKING else "leave --model out, or use --proposer mixed",
+            f"the proposer {name} asks no model", place="--model", remedy="leave --model out, or use --proposer mixed"
         )
     identity = "" if generator is None else f"{generator.identity.key[:16]} x{samples} prompt {VERSION}"
     return ProposerChoice(name, lambda tools: _made(name, seed, samples, tools), generator, identity, currency)
@@ -49,7 +49,12 @@ def _made(name: str, seed: int, samples: int, tools: ProposerTools) -> Proposer:
     if name == "random":
         return RandomProposer(seed, tables)
     heuristic = HeuristicProposer(tables)
-    return heuristic if name == "heuristic" else MixedProposer([(heuristic, 2), (_asking(samples, tools), 2)])
+    if name == "heuristic":
+        return heuristic
+    chance = RandomProposer(seed, tables)
+    if tools.generator is None:
+        return MixedProposer([(heuristic, 3), (chance, 1)])
+    return MixedProposer([(heuristic, 2), (_asking(samples, tools), 1), (chance, 1)])
 
 
 def _asking(samples: int, tools: ProposerTools) -> LlmProposer:

@@ -144,6 +144,8 @@ class _Study:
             return given
         known.check_same(given, self._place.manifest)
         left = self._store.drop_running()
+        if self._inputs.limits.retry_failed_answers and (count := self._store.forget_unheard()):
+            self._store.note("retried", f"{count} requests without an answer are sent again")
         self._store.note("resumed", f"taken up again; {left} trials of a killed run are done again")
         return known
 
@@ -255,7 +257,7 @@ class _Study:
             failures=failures_of(*diagnoses),
             cost=cost_of(stored, self._store, self._place.ledger, proposer.generator, proposer.currency),
             events=events_of(self._store.events()),
-            notes=(*prepared.notes, *endings(finished, self._store.events())),
+            notes=(*prepared.notes, *endings(finished, self._store.events(), self._store.unheard())),
             synthetic=synthetic_of(self._inputs),
             plan=plan,
         )

@@ -41,6 +41,8 @@ CREATE TABLE IF NOT EXISTS events (
   id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
 )
 """
+_UNHEARD = "none"
+"""`finish` of a request that stayed without an answer."""
 _TRIAL = (
     "number, round, hash, program, proposal, status, reason, gain, confidence, seconds, p95_ms, cached, engine,"
     " against, started_at"
@@ -85,10 +87,15 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What a language model said; `failure` where what it said could not be used."""
+    """What a language model said; `failure` where what it said could not be used.
+
+    `heard`: False where no answer came at all (a time-out, a server that failed). That is kept too: a study that is
+    resumed must hear what it heard.
+    """
 
     generation: Generation
     failure: str | None = field(default=None)
+    heard: bool = True
 
 
 class StudyStore:
@@ -182,6 +189,8 @@ class StudyStore:
         if not rows:
             return None
         text, tokens_in, tokens_out, finish, failure = rows[0]
+        if finish == _UNHEARD:
+            return StoredAnswer(Generation(text, tokens_in, tokens_out), failure, heard=False)
         return StoredAnswer(Generation(text, tokens_in, tokens_out, finish), failure)
 
     def put_answer(self, model: str, prompt: str, answer: StoredAnswer) -> None:
@@ -191,17 +200,34 @@ class StudyStore:
             db.execute(
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(model, prompt, said.text, said.input_tokens, said.output_tokens, said.finish),
-                    *(answer.failure, time.time()),
+                    *(model, prompt, said.text, said.input_tokens, said.output_tokens),
+                    *(said.finish if answer.heard else _UNHEARD, answer.failure, time.time()),
                 ),
             )
 
+    def unheard(self) -> int:
+        """How many requests to language models stayed without an answer."""
+        return int(self._database.read("SELECT count(*) FROM answers WHERE finish = ?", (_UNHEARD,))[0][0])
+
+    def forget_unheard(self) -> int:
+        """Takes those requests out, so that they are sent again, and returns how many there were.
+
+        Where there were any all trials go too: another answer is another search. Scores and good answers stay.
+        """
+        with self._database.transaction() as db:
+            count = db.execute("DELETE FROM answers WHERE finish = ?", (_UNHEARD,)).rowcount
+            if count:
+                db.execute("DELETE FROM trials")
+        return count
+
     def spoken(self) -> list[tuple[str, int, int, int]]:
-        """By model identity: answers, and the tokens that went in and out."""
+        """By model identity: requests that may cost something, and the tokens that went in and out."""
         return [
             (model, calls, tokens_in, tokens_out)
             for model, calls, tokens_in, tokens_out in self._database.read(
-                "SELECT model, count(*), sum(tokens_in), sum(tokens_out) FROM answers GROUP BY model ORDER BY model"
+                "SELECT model, count(*), sum(tokens_in), sum(tokens_out) FROM answers"
+                " WHERE finish != ? OR tokens_in > 0 GROUP BY model ORDER BY model",
+                (_UNHEARD,),
             )
         ]
 

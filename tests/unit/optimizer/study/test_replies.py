@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from idxopt.errors import BudgetReached
+from idxopt.errors import BudgetReached, ModelError
 from idxopt.ledger.ledger import Ledger
-from idxopt.models.answers import Unusable
+from idxopt.models.answers import Unbilled, Unusable
 from idxopt.models.ports import Generation, ModelIdentity, Prompt
 from idxopt.optimizer.study.replies import RecordedGenerator, prompt_digest
 from idxopt.optimizer.study.store import StoredAnswer, StudyStore
@@ -19,9 +19,10 @@ class Told:
     identity = ModelIdentity("generator", "told")
     price = (1_000.0, 1_000.0)
 
-    def __init__(self, failure: str | None = None) -> None:
+    def __init__(self, failure: str | None = None, kind: type[ModelError] = Unusable) -> None:
         self.asked: list[str] = []
         self.failure = failure
+        self.kind = kind
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -29,7 +30,7 @@ class Told:
     def generate(self, prompt: Prompt) -> Generation:
         self.asked.append(prompt.user)
         if self.failure is not None:
-            raise Unusable(self.failure)
+            raise self.kind(self.failure)
         return Generation(f"answer to {prompt.user}", 10, 5)
 
 
@@ -71,6 +72,32 @@ def test_an_unusable_answer_is_kept_too(store: StudyStore, ledger: Ledger) -> No
             RecordedGenerator(model, store, ledger).generate(asked("one"))
     assert model.asked == ["one"]
     assert ledger.spent().calls == 1
+
+
+@pytest.mark.parametrize(("kind", "cost"), [(ModelError, 0.117), (Unbilled, 0.0)])
+def test_a_request_that_failed_fails_again_until_it_is_sent_anew_on_purpose(
+    store: StudyStore, ledger: Ledger, kind: type[ModelError], cost: float
+) -> None:
+    model = Told("timed out after 60 s", kind)
+    said = []
+    for _ in range(2):
+        with pytest.raises(ModelError, match="timed out after 60 s") as failed:
+            RecordedGenerator(model, store, ledger).generate(asked("one"))
+        said.append(str(failed.value))
+    assert said[0] == said[1]
+    assert "--retry-failed-answers" in said[0]
+    assert model.asked == ["one"]
+    assert ledger.spent().money == pytest.approx(cost)
+    assert store.unheard() == 1
+    model.failure = None
+    RecordedGenerator(model, store, ledger).generate(asked("two"))
+    with pytest.raises(ModelError):
+        RecordedGenerator(model, store, ledger).generate(asked("one"))
+    assert store.forget_unheard() == 1
+    assert store.unheard() == store.forget_unheard() == 0
+    assert RecordedGenerator(model, store, ledger).generate(asked("one")).text == "answer to one"
+    assert RecordedGenerator(model, store, ledger).generate(asked("two")).text == "answer to two"
+    assert model.asked == ["one", "two", "one"]
 
 
 def test_killed_between_answer_and_payment_nothing_is_asked_twice(
