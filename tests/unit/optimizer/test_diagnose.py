@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from idxopt.optimizer.baseline import baseline_program
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.diagnosis import diagnose as module
 from idxopt.optimizer.diagnosis.diagnose import diagnose
+from idxopt.optimizer.diagnosis.documents import AskedWords
 from idxopt.optimizer.diagnosis.findings import Diagnosis, FailingQuery
 from idxopt.optimizer.edits import EDITS, edited
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
@@ -168,3 +170,11 @@ def test_a_collection_is_diagnosed_in_seconds_and_twice_alike(shared: Path, name
     assert time.process_time() - start < 3
     assert first.classified == first.failed > 40
     assert all(query.kinds and query.relevant for query in first.failing)
+
+
+def test_what_words_weigh_together_does_not_depend_on_their_order():
+    """Sets have another order in every process; the last bit decides between equal rows, and so what is tried next."""
+    weights = {"wing": 0.1, "flow": 0.2, "heat": 0.3, "shock": 0.15, "layer": 0.25}
+    asked = AskedWords(tuple(weights), weights, {})
+    assert len({sum(order) for order in itertools.permutations(weights.values())}) > 1
+    assert len({asked.share(order) for order in itertools.permutations(weights)}) == 1

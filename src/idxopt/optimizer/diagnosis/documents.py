@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,8 +108,8 @@ class AskedWords:
     terms: Mapping[str, str]
 
     def share(self, words: Iterable[str]) -> float:
-        """The weight of some words together."""
-        return sum(self.weights.get(word, 0.0) for word in words)
+        """The weight of some words together. Exactly rounded: a set of words has another order in every process."""
+        return math.fsum(self.weights.get(word, 0.0) for word in words)
 
 
 def asked_words(text: str, reading: CorpusReading) -> AskedWords:

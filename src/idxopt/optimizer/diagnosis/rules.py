@@ -20,6 +20,7 @@ worse stands above, `above` what stands there. A query may have several kinds; `
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,7 +93,7 @@ def _is_shared(missed: Sequence[Seen], weights: Mapping[str, float]) -> bool:
     if len(missed) < 2 or any(one.covered >= TOGETHER for one in missed):
         return False
     together = frozenset().union(*(one.held for one in missed))
-    return sum(weights.get(word, 0.0) for word in together) >= TOGETHER
+    return math.fsum(weights.get(word, 0.0) for word in together) >= TOGETHER  # whatever order the set has
 
 
 def _other_field_wins(one: Seen, above: Sequence[Seen]) -> bool:
