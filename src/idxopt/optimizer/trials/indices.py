@@ -28,7 +28,7 @@ from idxopt.operators.row import StoredRow, vector_of, without_vector
 from idxopt.operators.step_models import StepModels
 from idxopt.operators.tables import Tables
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.trials.marks import Loaded, Mark, mark_of, trial_index
+from idxopt.optimizer.trials.marks import PREFIX, Loaded, Mark, mark_of, trial_index
 from idxopt.optimizer.trials.pace import Pace
 from idxopt.optimizer.trials.settings import TrialSettings
 from idxopt.program.effects import reads_tables, step_model
@@ -56,7 +56,9 @@ class TrialIndex:
 
 
 class TrialIndices:
-    """Not for several threads at once. `close` deletes everything that this object made or took over."""
+    """Not for several threads at once. What a killed run of the study left counts as this object's own; `close` deletes
+    all of it.
+    """
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class TrialIndices:
         self._models_of = models_of
         self._pace = Pace(settings.documents_per_s, clock)
         self._kept: OrderedDict[str, TrialIndex] = OrderedDict()
+        self._taken_over = False
         found = engine.capabilities()
         # The interpreter makes every row on the client: a trial has neither pipeline nor template.
         self._target = Target(found.engine, found.bm25_factor, pipelines=False)
@@ -97,6 +100,7 @@ class TrialIndices:
                 place=program.name,
                 remedy="allow more trial indices, or search for fewer views",
             )
+        self._take_over()
         compiled = lower(program, self._target, {}).views
         tables = self._corpus.tables(program)
         keys = {view: self._key(program, one, tables) for view, one in compiled.items()}
@@ -108,15 +112,39 @@ class TrialIndices:
         return {view: self._kept[key] for view, key in keys.items()}
 
     def close(self) -> list[tuple[str, IdxoptError]]:
-        """Deletes what is kept; (index, error) for each that could not be deleted."""
-        failed = []
-        for key, trial in list(self._kept.items()):
+        """Deletes what is kept, and what a killed run left; (index, error) for each that could not be deleted."""
+        failed: list[tuple[str, IdxoptError]] = []
+        going = {trial.name: trial.uuid for trial in self._kept.values()}
+        self._kept.clear()
+        try:
+            going |= {state.name: state.uuid for state, _ in self._of_this_study()}
+        except IdxoptError as error:
+            failed.append((f"{PREFIX}{self._settings.study}-*", error))
+        for name, uuid in going.items():
             try:
-                self._engine.delete_index(trial.name, trial.uuid)
+                self._engine.delete_index(name, uuid)
             except IdxoptError as error:
-                failed.append((trial.name, error))
-            del self._kept[key]
+                failed.append((name, error))
         return failed
+
+    def _of_this_study(self) -> list[tuple[IndexState, Mark]]:
+        """All that carry the study's mark and that nobody uses by an alias."""
+        states = self._engine.list_indices(f"{PREFIX}{self._settings.study}-*")
+        marked = [(state, mark_of(state)) for state in states if not state.aliases]
+        return [(state, mark) for state, mark in marked if mark is not None and mark.study == self._settings.study]
+
+    def _take_over(self) -> None:
+        """Once, before the first program: what a killed run finished is kept, so that it counts as one of
+        `max_indices`; what it did not finish goes.
+        """
+        if self._taken_over:
+            return
+        for state, mark in self._of_this_study():
+            if self._usable(state, mark, None):
+                self._kept[mark.key] = TrialIndex(state.uuid, mark)
+            else:
+                self._engine.delete_index(state.name, state.uuid)
+        self._taken_over = True
 
     def _key(self, program: Program, compiled: CompiledView, tables: Tables) -> str:
         view = program.views[compiled.view]

@@ -184,7 +184,32 @@ def test_other_documents_are_other_indices(engine):
     fewer = Corpus.of(CORPUS.documents[:10])
     with trials(engine, fewer) as evaluator:
         assert evaluator.scores(program()).size.rows == 10
-        assert set(evaluator.indices).isdisjoint(killed.indices)
+        assert set(killed.indices) < set(evaluator.indices)
+    assert everything(engine)["indices"] == {}
+
+
+def test_what_a_killed_run_left_counts_and_goes_at_the_end_though_nobody_needs_it(engine):
+    killed = trials(engine)
+    for weight in (0.5, 1.0, 2.0):
+        killed.scores(program(content={**titled(1.0, k1=1.0 + weight)}))
+    broken, *whole = killed.indices
+    unfinished(engine, broken)
+    foreign = ClusterEvaluator(engine, CORPUS, QUERIES, QRELS, TrialSettings("s1-b"))
+    foreign.scores(program())
+    with trials(engine, max_indices=2) as evaluator:
+        evaluator.scores(program())
+        there = {state.name for state in engine.list_indices(f"{PREFIX}s1-*")} - set(foreign.indices)
+        assert len(there) == 2
+        assert there == set(evaluator.indices)
+        assert broken not in there
+        assert there & set(whole)
+    assert everything(engine)["indices"].keys() == set(foreign.indices)
+    foreign.close()
+    unused = trials(engine)
+    unused.scores(program())
+    with trials(engine):
+        pass
+    assert everything(engine)["indices"] == {}, "also where every score was there already"
 
 
 def test_an_index_of_somebody_is_left_and_the_study_refused(engine):
