@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.runner import call, run, spawn
-from tests.unit.optimizer.study.collection import write_collection
+from tests.unit.optimizer.study.collection import documents, write_collection
 from tests.unit.optimizer.study.making import trials
 
 ENOUGH_S = 120.0
@@ -195,6 +195,38 @@ def test_the_report_is_written_again_from_the_record(here: Path) -> None:
     refused = run("study", "report", "whole", "--out", "page.html")
     assert refused.code == 64
     assert "is not a report; it would be lost" in refused.err
+
+
+def test_synthetic_judgments_are_called_so_everywhere(here: Path) -> None:
+    """From `queries make` to every report of a study, beside sets that somebody judged."""
+    pages = [
+        {**page, "title": f"{page['title']} explained to new operators, part {number}"}
+        for number, page in enumerate(documents())
+    ]
+    (here / "pages.jsonl").write_text("".join(f"{json.dumps(page)}\n" for page in pages), encoding="utf-8")
+    made = run("queries", "make", "pages.jsonl", "--out", "made", "--from", "titles")
+    assert made.code == 0, made.err
+    sets = ("--dev", "made", "--dev", "small", "--test-share", "0.2")
+    ran = run("optimize", "pages.jsonl", *sets, "--evaluations", "2", "--out", "synthetic")
+    assert ran.code == 0, ran.err
+    words = "made: synthetic judgments (known-item from titles"
+    assert f"! {words}" in ran.out
+    again = run("optimize", "pages.jsonl", *sets, "--evaluations", "2", "--out", "synthetic", "--json")
+    assert words in again.document["synthetic"]
+    record = json.loads((here / "synthetic" / "record.json").read_text(encoding="utf-8"))
+    assert words in record["synthetic"]
+    assert {(each["name"], each["role"], each["synthetic"]) for each in record["sets"]} == {
+        (name, role, name == "made") for name in ("made", "small") for role in ("dev", "held_out", "test")
+    }
+    page = (here / "synthetic" / "report.html").read_text(encoding="utf-8")
+    assert "Synthetic judgments" in page
+    assert words in page
+    assert f"! {words}" in run("study", "show", "synthetic").out
+    listed = {one["study"]: one["synthetic"] for one in run("study", "list", "--json").document}
+    assert (listed["synthetic"], listed["whole"]) == (["made"], [])
+    assert "(synthetic" in run("study", "list", "synthetic").out
+    kill_inside_a_trial(here, "begun-synthetic", 1, ("pages.jsonl", "--dev", "made", "--evaluations", "4"))
+    assert "! synthetic judgments: made" in run("study", "show", "begun-synthetic").out
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,7 @@ def optimize(
     ] = "heuristic",
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", metavar="ID", rich_help_panel=SEARCH, help="The language model of llm (needed) and mixed."
-        ),
+        typer.Option("--model", metavar="ID", rich_help_panel=SEARCH, help="The language model of llm, or of mixed."),
     ] = None,
     consensus: Annotated[
         int,

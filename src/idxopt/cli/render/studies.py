@@ -118,7 +118,8 @@ def studies_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         table.add_column(heading, justify="right")
     table.add_column("begun")
     for row in rows:
-        table.add_row(*(str(row[key]) for key in _LISTED))
+        made = "\n(synthetic judgments)" if row["synthetic"] else ""
+        table.add_row(*(f"{row[key]}{made if key == 'metric' else ''}" for key in _LISTED))
     return table
 
 
@@ -141,6 +142,7 @@ def listed(study: Study, *, plain: bool = False) -> dict[str, Any]:
         "tried": max(0, len(study.trials) - 1),
         "kept": _kept(record) if record else "-",
         "created": study.manifest.created,
+        "synthetic": [each.name for each in study.manifest.sets if each.synthetic],
     }
     if not plain:
         return shown
@@ -154,6 +156,8 @@ _FIGURES = {"baseline": "baseline", "best": "winner", "difference": "difference"
 def running_lines(study: Study) -> Iterator[str]:
     """A study without a result: its trials so far."""
     yield f"{study.name}: {study.state}, {counted(max(0, len(study.trials) - 1), 'program')} tried; no result yet"
+    if made := [each.name for each in study.manifest.sets if each.synthetic]:
+        yield f"! synthetic judgments: {', '.join(made)}"
     for trial in study.trials[1:]:
         kind = trial.proposal.kind if trial.proposal else ""
         gain = "" if trial.gain is None else f" {trial.gain:+.4f}"
