@@ -22,7 +22,7 @@ MAX_EDITS = 20
 
 
 class AddStep(Model):
-    """Puts a step into a view: before the step that is number `before` now, else last."""
+    """Puts a step into a view: before the step that is number `before` now (counted from 0), else last."""
 
     edit: Literal["add_step"]
     view: Name
@@ -127,19 +127,23 @@ def _apply(plain: Plain, edit: Edit, place: str) -> None:
         case WeighView():
             _view(plain, edit.view, place)["weight"] = edit.weight
         case SearchField() | LeaveField():
-            _search(_view(plain, edit.view, place), edit, place)
+            view = _view(plain, edit.view, place)
+            _search(view, edit, place)
+            if "lexical" not in view:
+                _forget_weights(plain, f"{edit.view}.lexical")
         case _:
             _step(_view(plain, edit.view, place), edit, place)
 
 
 def _step(view: Plain, edit: AddStep | RemoveStep | ReplaceStep, place: str) -> None:
     steps = view.setdefault("steps", [])
+    number = edit.before if isinstance(edit, AddStep) else edit.number
+    last = len(steps) if isinstance(edit, AddStep) else len(steps) - 1
+    if number is not None and number > last:
+        raise _wrong(f"view {edit.view} has {len(steps)} steps, none is number {number}", place, "count from 0")
     if isinstance(edit, AddStep):
-        steps.insert(len(steps) if edit.before is None else edit.before, _plain(edit.step))
-        return
-    if edit.number >= len(steps):
-        raise _wrong(f"view {edit.view} has {len(steps)} steps, none is number {edit.number}", place, "count from 0")
-    if isinstance(edit, RemoveStep):
+        steps.insert(last if number is None else number, _plain(edit.step))
+    elif isinstance(edit, RemoveStep):
         del steps[edit.number]
     else:
         steps[edit.number] = _plain(edit.step)
@@ -167,6 +171,7 @@ def _view(plain: Plain, name: str, place: str) -> Plain:
 
 
 def _forget_weights(plain: Plain, prefix: str) -> None:
+    """Weights of legs that are gone: a program must not have them."""
     fusion = plain.get("fusion", {})
     if "weights" in fusion:
         fusion["weights"] = {leg: weight for leg, weight in fusion["weights"].items() if not leg.startswith(prefix)}

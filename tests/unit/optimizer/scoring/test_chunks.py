@@ -63,7 +63,7 @@ def test_lengths_and_counts_are_those_of_the_analyzer(name, texts):
     columns = {term: number for number, term in enumerate(terms)}
     chunks = Chunks(name, columns)
     for _ in range(2):  # the second time everything is known
-        lengths, found = chunks.count([tuple(values) for values in texts])
+        lengths, found = chunks.count([tuple(values) for values in texts], keep=True)
         assert lengths.tolist() == [count.total() for count in expected]
         counted: Counter[tuple[int, str]] = Counter()
         for row, column, times in zip(found.rows, found.columns, found.counts, strict=True):

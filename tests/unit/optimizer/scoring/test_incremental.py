@@ -61,7 +61,7 @@ def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "_KEPT_PLACES", 20)
     monkeypatch.setattr(module, "_CELLS", 10)
     monkeypatch.setattr(texts, "_KEPT_CHARACTERS", 100)
-    monkeypatch.setattr(chunks, "_KEPT_CHUNKS", 10)
+    monkeypatch.setattr(chunks, "_KEPT_BYTES", 10)
     one = fresh()
     for seed in [*range(12), *reversed(range(12))]:
         assert answer(one, drawn(seed)) == expected[seed]
