@@ -14,6 +14,7 @@ from idxopt.cli.interruption import Stopped, stopped_by
 from idxopt.cli.progress import stoppable
 from idxopt.cli.session import Session, session
 from idxopt.cli.settings import Settings
+from idxopt.cli.staging import StagedOptions, staged_by
 from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.cli.studies import (
     EMBEDDED,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from idxopt.optimizer.study.run import StudyResult
 
 JUDGED, PROGRAM, SEARCH, LIMITS = "Judged queries", "Program to start from", "Search", "Limits"
+STAGED = "Behind dense retrieval and reranking"
 SEARCHERS = ("autoindex",)
 
 
@@ -156,6 +158,26 @@ def optimize(
             help="Also score N random changes of the baseline, for comparison in the report; the budget is not used.",
         ),
     ] = 0,
+    staged: Annotated[
+        bool,
+        typer.Option(
+            "--staged",
+            rich_help_panel=STAGED,
+            help="At the end score baseline and winner behind a dense leg and a reranker too.",
+        ),
+    ] = False,
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", metavar="ID", rich_help_panel=STAGED, help="Default: all-MiniLM-L6-v2.")
+    ] = None,
+    dimension: Annotated[
+        int | None, typer.Option("--dimension", min=1, rich_help_panel=STAGED, help="Length of the embedder's vectors.")
+    ] = None,
+    reranker: Annotated[
+        str | None,
+        typer.Option(
+            "--reranker", metavar="ID", rich_help_panel=STAGED, help="none leaves it out. Default: as PRIME's presets."
+        ),
+    ] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -260,6 +282,7 @@ def optimize(
             settings=study_settings,
             limits=limits,
             plan_options=_plan_options(work, source),
+            staged=staged_by(work, StagedOptions(staged, embedder, dimension, reranker)),
         )
         with stoppable(settings) as progress, _kept():
             result = run_study(inputs, out, progress)
@@ -291,7 +314,7 @@ def _plan_options(work: Session, source: str) -> str:
 
 
 def _show(settings: Settings, result: StudyResult) -> None:
-    from idxopt.cli.render.studies import closing_lines, ending_json, finals_table, path_table
+    from idxopt.cli.render.studies import closing_lines, ending_json, finals_table, path_table, staged_table
 
     record, folder = result.record, result.folder
     files = {"report": str(folder.report), "program": str(folder.program), "study": str(folder.path)}
@@ -299,7 +322,8 @@ def _show(settings: Settings, result: StudyResult) -> None:
         emit_json(ending_json(record, files, result.stopped))
         return
     tables = [path_table(record)] if record.path else []
-    print_tables(settings, *tables, finals_table(record))
+    tables += [finals_table(record), *([staged_table(record)] if record.staged else [])]
+    print_tables(settings, *tables)
     for line in closing_lines(record, files):
         write(line)
     if result.stopped is not None:

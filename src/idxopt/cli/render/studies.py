@@ -40,6 +40,21 @@ def finals_table(record: StudyRecord) -> Table:
     return table
 
 
+def staged_table(record: StudyRecord) -> Table:
+    """Baseline and winner behind each pipeline, over all queries."""
+    table = Table(title="Behind dense retrieval and reranking, all queries", title_justify="left")
+    for heading in ("pipeline", "metric"):
+        table.add_column(heading)
+    for heading in ("n", "baseline", "winner", "winner - baseline\n[95% interval]"):
+        table.add_column(heading, justify="right")
+    for stage in record.staged:
+        means = (f"{one.mean:.3f}" for one in (stage.baseline, stage.winner))
+        table.add_row(
+            escape(stage.name), stage.metric, str(stage.difference.n), *means, figure(stage.difference, signed=True)
+        )
+    return table
+
+
 def path_table(record: StudyRecord) -> Table:
     """The accepted changes in their order, with the gain of each."""
     table = Table(title="Accepted changes", title_justify="left")
@@ -176,6 +191,7 @@ def ending_json(record: StudyRecord, files: Mapping[str, str], stopped: str | No
         "synthetic": record.synthetic,
         "path": [asdict(step) for step in record.path],
         "finals": [asdict(final) for final in record.finals],
+        "staged": [asdict(stage) for stage in record.staged],
         "notes": [asdict(note) for note in record.notes],
         "sampled": None if record.sampled is None else asdict(record.sampled),
         "cost": None if record.cost is None else asdict(record.cost),
