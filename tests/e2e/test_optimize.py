@@ -277,11 +277,14 @@ def test_scored_on_an_engine_of_a_profile_the_figures_are_the_same_and_nothing_i
         encoding="utf-8",
     )
     try:
-        ran = run("optimize", *OPTIONS, "--out", "on-other", "--engine", "other", "--json")
+        paces = ("--documents-per-second", "400", "--queries-per-second", "0")
+        ran = run("optimize", *OPTIONS, "--out", "on-other", "--engine", "other", *paces, "--json")
         assert ran.code == 0, ran.err
         whole = json.loads((here / "whole.json").read_text(encoding="utf-8"))
         assert ran.document["winner"] == whole["winner"]
         assert ran.document["finals"] == whole["finals"]
+        assert len((here / "on-other" / "study.id").read_text(encoding="utf-8").strip()) == 8
+        assert not (here / "whole" / "study.id").exists()
         swept = run("sweep", "--cluster", "other", "--all", "--yes", "--json")
         assert swept.document["deleted"] == []
     finally:

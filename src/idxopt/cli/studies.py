@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 _GENERATOR = "proposer"
 _SAMPLE = 200
+_MAX_ID = 40
+DOCUMENTS_PER_S, QUERIES_PER_S = 1_000.0, 50.0
+"""What a study sends to a cluster, at most: others search there too."""
 _NOT_IN_IDS = re.compile(r"[^a-z0-9]+")
 
 
@@ -118,8 +121,19 @@ def _guessed(source: Source, program: Program) -> str:
     return guessed_markup([text_of(value_at(one.source, path)) for one in source.sample(_SAMPLE)])
 
 
-def engine_choice(work: Session, engine: str, study: str) -> EngineChoice:
-    """The embedded engine, or the cluster of a profile with trial indices of this study. Raises ConfigError."""
+@dataclass(frozen=True, slots=True)
+class LivePace:
+    """How gently a cluster is treated: documents and queries a second; 0: no limit."""
+
+    documents_per_s: float = DOCUMENTS_PER_S
+    queries_per_s: float = QUERIES_PER_S
+
+
+def engine_choice(work: Session, engine: str, folder: Path, pace: LivePace) -> EngineChoice:
+    """The embedded engine, or the cluster of a profile with trial indices of the study in `folder`.
+
+    Raises ConfigError.
+    """
     from idxopt.config import connect
     from idxopt.optimizer.study.inputs import EngineChoice
 
@@ -131,10 +145,16 @@ def engine_choice(work: Session, engine: str, study: str) -> EngineChoice:
 
     @contextmanager
     def evaluator(corpus: Corpus, queries: Sequence[Query], qrels: Qrels) -> Iterator[Evaluator]:
+        from idxopt.optimizer.study.folder import StudyFolder
         from idxopt.optimizer.trials import ClusterEvaluator, TrialSettings
 
+        settings = TrialSettings(
+            trial_id(folder.resolve().name, StudyFolder(folder).own_id()),
+            documents_per_s=pace.documents_per_s or None,
+            queries_per_s=pace.queries_per_s or None,
+        )
         try:
-            with ClusterEvaluator(opened, corpus, queries, qrels, TrialSettings(trial_id(study))) as made:
+            with ClusterEvaluator(opened, corpus, queries, qrels, settings) as made:
                 yield made
         finally:
             opened.close()
@@ -142,9 +162,12 @@ def engine_choice(work: Session, engine: str, study: str) -> EngineChoice:
     return EngineChoice(f"{found.engine} {found.version} ({name})", opened=evaluator)
 
 
-def trial_id(study: str) -> str:
-    """The name of a study as it may stand in the names of its trial indices."""
-    return _NOT_IN_IDS.sub("-", study.lower()).strip("-")[:40].strip("-") or "study"
+def trial_id(study: str, own: str) -> str:
+    """What stands in the names of a study's trial indices: its name as far as it may, and its own id, since others on
+    the cluster may have a study of the same name.
+    """
+    name = _NOT_IN_IDS.sub("-", study.lower()).strip("-")[: _MAX_ID - 1 - len(own)].strip("-")
+    return f"{name or 'study'}-{own}"
 
 
 @contextmanager

@@ -17,8 +17,11 @@ from idxopt.cli.settings import Settings
 from idxopt.cli.staging import StagedOptions, staged_by
 from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.cli.studies import (
+    DOCUMENTS_PER_S,
     EMBEDDED,
+    QUERIES_PER_S,
     JudgmentOptions,
+    LivePace,
     engine_choice,
     judged_sets,
     proposing_model,
@@ -187,6 +190,18 @@ def optimize(
             help="Where programs are scored: embedded, or a cluster profile (trial indices, deleted at the end).",
         ),
     ] = EMBEDDED,
+    documents_per_second: Annotated[
+        float,
+        typer.Option(
+            "--documents-per-second", min=0.0, rich_help_panel=LIMITS, help="Most that a cluster is sent; 0: no limit."
+        ),
+    ] = DOCUMENTS_PER_S,
+    queries_per_second: Annotated[
+        float,
+        typer.Option(
+            "--queries-per-second", min=0.0, rich_help_panel=LIMITS, help="Most that a cluster is asked; 0: no limit."
+        ),
+    ] = QUERIES_PER_S,
     evaluations: Annotated[
         int | None, typer.Option("--evaluations", min=1, rich_help_panel=LIMITS, help="Programs scored at most.")
     ] = None,
@@ -278,7 +293,7 @@ def optimize(
             baseline=baseline,
             sets=sets,
             proposer=proposer_choice(proposer, seed=seed, generator=generator, samples=consensus, currency=currency),
-            engine=engine_choice(work, engine, out.resolve().name),
+            engine=engine_choice(work, engine, out, LivePace(documents_per_second, queries_per_second)),
             settings=study_settings,
             limits=limits,
             plan_options=_plan_options(work, source),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from idxopt.errors import BuildError, LockedError, UsageError
+
+_OWN_ID = re.compile(r"[0-9a-f]{8}")
+_NEW_ID = "delete it: another is drawn; `idxopt sweep` removes trial indices under the old one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,34 @@ class StudyFolder:
         return self.path / "study.lock"
 
     @property
+    def identity(self) -> Path:
+        """The study's own id."""
+        return self.path / "study.id"
+
+    def own_id(self) -> str:
+        """8 hex digits drawn once for this study, whatever its name: to be called under the lock of the folder.
+
+        Raises BuildError where they cannot be kept, or what is kept is something else.
+        """
+        if not self.identity.exists():
+            replace_file(self.identity, f"{secrets.token_hex(4)}\n".encode())
+        try:
+            own = self.identity.read_text(encoding="ascii").strip()
+        except (OSError, ValueError) as error:
+            raise BuildError(f"cannot be read ({error})", place=str(self.identity), remedy=_NEW_ID) from error
+        if _OWN_ID.fullmatch(own) is None:
+            raise BuildError("holds no id of a study", place=str(self.identity), remedy=_NEW_ID)
+        return own
+
+    @property
     def exists(self) -> bool:
         """True for a folder in which a study was begun."""
         return self.manifest.exists()
 
     def create(self) -> None:
         """Makes the folder. Raises UsageError for one that holds other things, BuildError where it cannot be made."""
-        ours = {self.lock.name, self.database.name, self.scores.name, self.ledger.name, self.rejects.name}
+        files = (self.lock, self.database, self.scores, self.ledger, self.rejects, self.identity)
+        ours = {file.name for file in files}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             foreign = sorted(
