@@ -147,6 +147,7 @@ def test_it_ends_with_figures_warnings_files_and_the_plan_line(here: Path) -> No
         "report: whole/report.html",
         "idxopt plan whole/program.json --source small --cluster local",
         "idxopt apply whole/program.json --source small --cluster local",
+        "95% of queries take up to",
     ):
         assert words in ran.out
     assert run("plan", "whole/program.json", "--source", "small", "--cluster", "local").code == 2

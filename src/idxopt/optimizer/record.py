@@ -111,11 +111,16 @@ class Final:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A program that per-query values are kept of: the baseline, the steps of the path, the winner."""
+    """A program that per-query values are kept of: the baseline, the steps of the path, the winner.
+
+    `p95_ms`: of its queries, one after the other, where it was measured: on the embedded engine, or on that of the
+    study where its search has a limit of latency. It differs from run to run.
+    """
 
     label: str
     hash: str
     size: Size | None = None
+    p95_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 JUDGED, PROGRAM, SEARCH, LIMITS = "Judged queries", "Program to start from", "Search", "Limits"
 STAGED = "Behind dense retrieval and reranking"
 SEARCHERS = ("autoindex",)
+LATENCY_S = 20.0
 
 
 def optimize(
@@ -227,6 +228,12 @@ def optimize(
         str | None,
         typer.Option("--max-p95", metavar="TIME", rich_help_panel=LIMITS, help="95% of queries are as fast: 50ms."),
     ] = None,
+    no_latency: Annotated[
+        bool,
+        typer.Option(
+            "--no-latency", rich_help_panel=LIMITS, help=f"Measure no latency at the end (at most {LATENCY_S:g} s)."
+        ),
+    ] = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=2, rich_help_panel=LIMITS, help="Processes; the result is the same.")
     ] = 1,
@@ -283,6 +290,7 @@ def optimize(
         scores=scores,
         controls=control,
         retry_failed_answers=retry_failed_answers,
+        latency_s=0.0 if no_latency else LATENCY_S,
     )
     sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
     with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):

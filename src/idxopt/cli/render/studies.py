@@ -103,6 +103,9 @@ def closing_lines(record: StudyRecord, files: Mapping[str, str]) -> Iterator[str
     for one in record.slices:
         if one.collapsed:
             yield f"! {one.name} of {one.set} loses: {one.metric} {figure(one.difference, signed=True)}"
+    p95 = {one.label: one.p95_ms for one in record.columns if one.p95_ms is not None}
+    if p95.keys() >= {*_SIDES}:
+        yield f"95% of queries take up to {p95['baseline']:.1f} ms (baseline), {p95['winner']:.1f} ms (winner)"
     if record.sampled is not None:
         sampled = record.sampled
         yield f"on {sampled.sample_documents:,} of {sampled.documents:,} documents, then on all of them (dev queries):"

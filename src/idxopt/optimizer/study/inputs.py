@@ -142,6 +142,7 @@ class RunLimits:
     """What may differ from run to run of one study: seconds, worker processes, money, the file of scores, and what
     is measured beside the search. `controls`: random programs to score for comparison. `retry_failed_answers`: what a
     language model did not answer in earlier runs is asked again, and the search goes another way from there.
+    `latency_s`: the time for measuring how long queries take under baseline, winner and the steps (0: not measured).
     """
 
     time_s: float | None = None
@@ -150,6 +151,7 @@ class RunLimits:
     scores: Path | None = None
     controls: int = 0
     retry_failed_answers: bool = False
+    latency_s: float = 0.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.workers <= MOST_WORKERS:

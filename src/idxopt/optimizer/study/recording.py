@@ -151,8 +151,12 @@ def path_of(finished: Finished, stored: Sequence[StoredTrial]) -> tuple[PathStep
     )
 
 
-def columns_of(finished: Finished) -> tuple[Column, ...]:
-    return tuple(Column(label, candidate.hash, scores.size) for label, candidate, scores in finished.columns)
+def columns_of(finished: Finished, p95: Mapping[str, float]) -> tuple[Column, ...]:
+    """The columns of per-query values. `p95`: milliseconds by hash."""
+    return tuple(
+        Column(label, candidate.hash, scores.size, p95.get(candidate.hash))
+        for label, candidate, scores in finished.columns
+    )
 
 
 def queries_of(finished: Finished) -> tuple[QueryValues, ...]:
@@ -222,12 +226,19 @@ def most_moved(before: Scores, after: Scores, objective: Metric) -> list[int]:
     return sorted(changed, key=lambda place: (-moved[place], -ranked[place], place))
 
 
-def attribution_of(finished: Finished, checked: Callable[[], None]) -> tuple[Attribution, ...]:
-    """The winner without each of its changes, and without those that build on it, over all dev queries."""
+@dataclass(frozen=True, slots=True)
+class Without:
+    """The winner without one change: `name` says which, and what left with it."""
+
+    name: str
+    candidate: Candidate
+    scores: Scores
+
+
+def without_each(finished: Finished, checked: Callable[[], None]) -> tuple[Without, ...]:
+    """The winner without each of its changes, and without those that build on it; none for a single change."""
     if len(finished.kept) < 2:
         return ()
-    metric, dev = finished.found.objective.metrics[0], finished.prepared.split.dev_places
-    winner, scoring = finished.found, finished.scoring
     path = [
         Accepted(f"{number} {step.proposal.kind}", step.proposal.edits) for number, step in enumerate(finished.kept, 1)
     ]
@@ -235,21 +246,25 @@ def attribution_of(finished: Finished, checked: Callable[[], None]) -> tuple[Att
     for number, change in enumerate(path):
         checked()
         program, dropped = without(finished.found.baseline.program, path, number)
-        result = scoring.one(Candidate.of(program))
-        if result.scores is None:
-            continue
-        loss = _paired(winner.scores, result.scores.scores, metric, dev, resamples=10_000)
-        assert loss is not None  # both sides have scores
-        size, now = result.scores.scores.size, winner.scores.size
-        p95 = _difference(_p95(scoring, winner.program.hash), result.scores.p95_ms)
-        others = f" (with {', '.join(path[other].name for other in dropped)})" if dropped else ""
-        found.append(Attribution(change.name + others, loss, now.rows - size.rows, now.bytes - size.bytes, p95))
+        result = finished.scoring.one(Candidate.of(program))
+        if result.scores is not None:
+            others = f" (with {', '.join(path[other].name for other in dropped)})" if dropped else ""
+            found.append(Without(change.name + others, result.candidate, result.scores.scores))
     return tuple(found)
 
 
-def _p95(scoring: Scoring, program: str) -> float | None:
-    known = scoring.known(program)
-    return None if known is None else known.p95_ms
+def attribution_of(finished: Finished, shorter: Sequence[Without], p95: Mapping[str, float]) -> tuple[Attribution, ...]:
+    """What each change of the winner is worth over all dev queries, and what it costs. `p95`: milliseconds by hash."""
+    metric, dev = finished.found.objective.metrics[0], finished.prepared.split.dev_places
+    winner, now = finished.found.scores, finished.found.scores.size
+    found = []
+    for one in shorter:
+        loss = _paired(winner, one.scores, metric, dev, resamples=10_000)
+        assert loss is not None  # both sides have scores
+        size = one.scores.size
+        slower = _difference(p95.get(finished.found.program.hash), p95.get(one.candidate.hash))
+        found.append(Attribution(one.name, loss, now.rows - size.rows, now.bytes - size.bytes, slower))
+    return tuple(found)
 
 
 def _difference(one: float | None, other: float | None) -> float | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idxopt import __version__
+from idxopt.builds.clock import SystemClock
 from idxopt.errors import BuildError
 from idxopt.evaluation.bootstrap import mean_interval
 from idxopt.ledger.ledger import Ledger
@@ -29,11 +30,12 @@ from idxopt.optimizer.study.diagnosing import diagnosed, diagnosis_text
 from idxopt.optimizer.study.driving import Driven, Driver
 from idxopt.optimizer.study.folder import StudyFolder, replace_file
 from idxopt.optimizer.study.inputs import Progress, ProposerTools, Quiet, StudyInputs, read_corpus
-from idxopt.optimizer.study.latency import Latency, Measuring, embedded_latency, latency_by
+from idxopt.optimizer.study.latency import Latency, Measurable, Measuring, embedded_latency, latencies, latency_by
 from idxopt.optimizer.study.manifest import StudyManifest
 from idxopt.optimizer.study.prepared import Prepared, dev_slices, gathered_queries, manifest_of
 from idxopt.optimizer.study.recording import (
     Finished,
+    Without,
     attribution_of,
     columns_of,
     failures_of,
@@ -43,6 +45,7 @@ from idxopt.optimizer.study.recording import (
     rankings_of,
     sets_of,
     trials_of,
+    without_each,
 )
 from idxopt.optimizer.study.replies import RecordedGenerator
 from idxopt.optimizer.study.sampling import DEPTH, sampled
@@ -224,7 +227,8 @@ class _Study:
         diagnoses = [
             self._diagnosis(prepared, finished.scoring, one.program) for one in (found.baseline, found.program)
         ]
-        attribution = attribution_of(finished, self._progress.check)
+        shorter = without_each(finished, self._progress.check)
+        p95 = self._p95(finished, shorter)
         proposer = self._inputs.proposer
         return StudyRecord(
             study=manifest.study,
@@ -247,11 +251,11 @@ class _Study:
             finished=stopped is None,
             trials=trials_of(finished, stored, plan),
             path=path_of(finished, stored),
-            columns=columns_of(finished),
+            columns=columns_of(finished, p95),
             queries=queries_of(finished),
             rankings=rankings_of(finished),
             coverage=coverage_of(finished),
-            attribution=attribution,
+            attribution=attribution_of(finished, shorter, p95),
             controls=self._controls(finished, diagnoses[0]),
             staged=self._staged(finished),
             failures=failures_of(*diagnoses),
@@ -261,6 +265,24 @@ class _Study:
             synthetic=synthetic_of(self._inputs),
             plan=plan,
         )
+
+    def _p95(self, finished: Finished, shorter: Sequence[Without]) -> dict[str, float]:
+        """Milliseconds by hash: baseline and winner first, then the winner without each change, then the path."""
+        seconds = self._inputs.limits.latency_s
+        first, *steps, last = (Measurable(candidate, scores.size) for _, candidate, scores in finished.columns)
+        others = [Measurable(one.candidate, one.scores.size) for one in shorter]
+        if self._inputs.settings.max_p95_ms is not None:  # every program was measured as it was scored
+            hashes = [one.candidate.hash for one in (first, last, *others, *steps)]
+            known = [(each, finished.scoring.known(each)) for each in hashes]
+            return {each: stored.p95_ms for each, stored in known if stored is not None and stored.p95_ms is not None}
+        if not seconds:
+            return {}
+        self._progress.stage("measure the latency of queries")
+        prepared = finished.prepared
+        gathered = prepared.gathered
+        with embedded_latency(prepared.corpus, gathered.queries, gathered.qrels) as latency:
+            wanted = [first, last, *others, *steps]
+            return latencies(latency, wanted, seconds, SystemClock(), self._progress.check)
 
     def _controls(self, finished: Finished, diagnosis: Diagnosis) -> tuple[Control, ...]:
         number = self._inputs.limits.controls

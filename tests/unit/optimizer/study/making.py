@@ -62,6 +62,10 @@ def found(record: StudyRecord) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(record.to_json())
     for gone in ("created", "cost", "events", "notes", "study", "plan"):
         del plain[gone]
+    for column in plain["columns"]:
+        del column["p95_ms"]
+    for step in plain["attribution"]:
+        del step["p95_ms"]
     for trial in plain["trials"]:
         for gone in ("seconds", "cached", "plan", "p95_ms"):
             del trial[gone]

@@ -9,13 +9,17 @@ import pytest
 
 from idxopt.errors import BuildError, EvaluationError, LockedError
 from idxopt.evaluation.judgments import JudgedQueries
-from idxopt.optimizer.ports import NDCG, RECALL, Scores, Size
+from idxopt.optimizer.baseline import baseline_program
+from idxopt.optimizer.ports import NDCG, RECALL, Candidate, Scores, Size
 from idxopt.optimizer.record import StudyRecord
 from idxopt.optimizer.study.folder import StudyFolder
 from idxopt.optimizer.study.inputs import Quiet, RunLimits, StudySettings
+from idxopt.optimizer.study.latency import MOST_ROWS, Measurable, latencies
 from idxopt.optimizer.study.manifest import StudyManifest
 from idxopt.optimizer.study.recording import most_moved
 from idxopt.optimizer.study.run import run_study
+from idxopt.program.schema import Program, Source
+from tests.unit.builds.samples import ManualClock
 from tests.unit.optimizer.study import making
 from tests.unit.optimizer.study.collection import PAGES, write_collection
 from tests.unit.optimizer.study.making import COUNTED, found, inputs, scored_programs, trials
@@ -175,6 +179,33 @@ def test_random_programs_stand_beside_the_search_and_change_nothing_in_it(
     assert not done[1].controls
 
 
+def test_latency_is_measured_beside_and_changes_nothing(
+    collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path
+) -> None:
+    record = run_study(inputs(collection, limits=RunLimits(latency_s=60.0)), tmp_path / "timed").record
+    assert found(record) == found(done[1])
+    assert all(column.p95_ms is not None and column.p95_ms > 0 for column in record.columns)
+    assert all(step.p95_ms is not None for step in record.attribution)
+    assert all(column.p95_ms is None for column in done[1].columns)
+
+
+def test_latencies_stop_where_their_time_would_not_do() -> None:
+    clock, asked = ManualClock(), []
+
+    def latency(program: Program) -> float:
+        asked.append(program.name)
+        clock.sleep(4.0)
+        return 1.0
+
+    small, large = Size(10, 10, 1), Size(MOST_ROWS + 1, 10, 1)
+    source = Source(fields={"title": "title", "body": "text"})
+    programs = {name: Candidate.of(baseline_program(source, name)) for name in ("a", "large", "b", "c")}
+    wanted = [Measurable(one, large if name == "large" else small) for name, one in programs.items()]
+    measured = latencies(latency, [*wanted[:1], *wanted], 11.0, clock, lambda: None)
+    assert asked == ["a", "b"]
+    assert measured == {programs["a"].hash: 1.0, programs["b"].hash: 1.0}
+
+
 def test_a_second_process_is_refused(collection: Path, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     place = StudyFolder(folder)
@@ -255,6 +286,7 @@ def test_slow_programs_are_refused(collection: Path, tmp_path: Path) -> None:
     assert not record.path
     scored = [trial for trial in record.trials if trial.status == "failed"]
     assert scored
+    assert record.columns[0].p95_ms is not None
     assert all("and the limit is 1e-06 ms" in (trial.reason or "") for trial in scored)
     assert all(trial.p95_ms is not None and trial.p95_ms > 0 for trial in scored)
 
