@@ -13,8 +13,10 @@ from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
-MAX_CHARACTERS = 60_000_000
-"""Characters of the texts that something is kept of; what is found in them takes a few times as much memory."""
+MAX_CHARACTERS = 200_000_000
+"""Characters of the texts that something is kept of, once for each kind of finding: of a corpus of 20 MB ten kinds of
+findings, some hundred megabytes.
+"""
 
 
 class Memory:

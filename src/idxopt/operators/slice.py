@@ -59,10 +59,11 @@ def _units(name: str, context: Context) -> Callable[[str], Sequence[int]]:
         spans = _model_spans(name, context)
         return lambda text: [start for start, _ in spans(text)]
 
-    def starts(text: str) -> Sequence[int]:
-        return array("q", (start for start, _ in _SPANS[name](text)))
+    return lambda text: _starts(name, text)
 
-    return lambda text: once(f"starts of {name}", text, starts)
+
+def _starts(unit: str, text: str) -> Sequence[int]:
+    return once(f"starts of {unit}", text, lambda text: array("q", (start for start, _ in _SPANS[unit](text))))
 
 
 def _model_spans(name: str, context: Context) -> Spans:
@@ -98,7 +99,7 @@ def _window_pieces(text: str, step: Slice, markup: Markup, units: Callable[[str]
     size = step.window or 1
     is_cut = len(starts) > size
     tables = _tables(text, markup) if is_cut else []
-    stops = [start for start, _ in sentence_spans(text)] if is_cut and step.cut == "sentences" else []
+    stops = _starts("sentences", text) if is_cut and step.cut == "sentences" else []
     found = windows(text, starts, tables, size=size, overlap=step.overlap, min_size=step.min_size, stops=stops)
     begin = skip_bom(text)
     return [_piece(text, max(window.start, begin), window.end, window.header) for window in found]

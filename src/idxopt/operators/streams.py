@@ -9,7 +9,10 @@ bare numbers.
 
 from __future__ import annotations
 
+import sys
+
 from idxopt.operators.markup import parsed_markup, prime_markup
+from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.analysis import standard_tokens
 from idxopt.text.identifiers import WHITE_SPACE, lowercase
@@ -41,10 +44,19 @@ def prime_tokens(text: str) -> list[str]:
 
 def prime_terms_of(text: str, markup: Markup) -> list[str]:
     """The tokens of a document in PRIME's stream, in order."""
-    return prime_tokens(prime_markup(text, markup).plain)
+    return once(f"prime terms {markup}", text, lambda text: _interned(prime_tokens(prime_markup(text, markup).plain)))
 
 
 def words_of(text: str, markup: Markup) -> list[str]:
     """The words of a document, in order."""
+    return once(f"words {markup}", text, lambda text: _interned(_words(text, markup)))
+
+
+def _interned(tokens: list[str]) -> list[str]:
+    """Equal tokens as one object: where lists are kept, they then take a few bytes a token."""
+    return list(map(sys.intern, tokens))
+
+
+def _words(text: str, markup: Markup) -> list[str]:
     words = standard_tokens(lowercase(parsed_markup(text, markup).plain))
     return [word for word in words if len(word) >= _MIN_LETTERS and word not in STOP_WORDS and not word.isdigit()]

@@ -211,6 +211,8 @@ class IncrementalEvaluator:
             scores = part.terms.scores(part.field, searched.weight, searched.k1, searched.b, places)
             total = scores if total is None else total + scores
         assert total is not None
+        if rows.several:
+            total.sort_indices()
         values = total.data.astype(np.float32)
         return [
             _best(total.indices[start:end], values[start:end], rows, window)
@@ -237,7 +239,7 @@ class IncrementalEvaluator:
         terms = self._terms[analyzer]
         if (key, analyzer) not in self._fields:
             column = self._texts.column(program, view, name)
-            self._fields[key, analyzer] = terms.field(column.values)
+            self._fields[key, analyzer] = terms.field(column.values, keep=not column.rows.several)
             if len(self._fields) > _KEPT_FIELDS:
                 self._fields.popitem(last=False)
         self._fields.move_to_end((key, analyzer))
@@ -259,13 +261,14 @@ def _places(queries: Sequence[Query]) -> dict[str, int]:
 
 
 def _best(rows: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], of: RowSet, window: int) -> RankedList:
-    """The `window` best documents: each by its best row; equal scores in the order of documents."""
+    """The `window` best documents: each by its best row; equal scores in the order of documents.
+
+    `rows` rise where documents have several, so that those of a document stand together.
+    """
     documents = of.documents[rows]
     if of.several and len(documents):
-        order = np.lexsort((-scores, documents))
-        documents, scores = documents[order], scores[order]
-        first = np.concatenate(([True], documents[1:] != documents[:-1]))
-        documents, scores = documents[first], scores[first]
+        starts = np.flatnonzero(np.concatenate(([True], documents[1:] != documents[:-1])))
+        documents, scores = documents[starts], np.maximum.reduceat(scores, starts)
     # no score is below 0, so their bits are in their order; together with the document each key is distinct
     keys = (scores.view(np.uint32).astype(np.uint64) << np.uint64(32)) | (
         np.uint64(0xFFFFFFFF) - documents.astype(np.uint64)

@@ -61,9 +61,9 @@ class QueryTerms:
         )
         self.chunks = Chunks(name, self.columns)
 
-    def field(self, values: Sequence[tuple[str, ...]]) -> Field:
+    def field(self, values: Sequence[tuple[str, ...]], *, keep: bool) -> Field:
         """Counts the query terms in the values of a column."""
-        tokens, found = self.chunks.count(values)
+        tokens, found = self.chunks.count(values, keep=keep)
         postings = sparse.coo_array(
             (found.counts.astype(np.float32), (found.columns, found.rows)), shape=(len(self.columns), len(values))
         ).tocsr()

@@ -38,13 +38,13 @@ MAX_GROWTH = 8
 """How many times the characters of all source fields a step may write, from which a candidate is refused."""
 _FREE_CHARACTERS = 2_000_000
 _KEPT_CHARACTERS = 400_000_000
-"""Characters of text in kept rows; those used longest ago go first."""
+"""Characters that steps wrote into kept rows; those used longest ago go first."""
 
 Rows = list[list[Row]]
 """The rows of each document, in the order of the corpus."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowSet:
     """How rows belong to documents: `documents[i]` is the number of the document of row `i` (ascending)."""
 
@@ -55,7 +55,7 @@ class RowSet:
     def count(self) -> int:
         return len(self.documents)
 
-    @property
+    @cached_property
     def several(self) -> bool:
         """Whether some document has several rows."""
         return bool((self.documents[1:] == self.documents[:-1]).any())
@@ -107,7 +107,7 @@ class Texts:
         """The values of a field in the rows of a view. Raises as `row_set`."""
         steps = relevant_steps(program.views[view].steps, name)
         rows = self._rows(program, steps)
-        values = tuple(tuple(_values(row.fields.get(name))) for each in rows for row in each)
+        values = tuple(_texts_of(row.fields.get(name)) for each in rows for row in each)
         return Column(self.column_key(program, view, name), _row_set(self.rows_key(program, view), rows), values)
 
     def column_key(self, program: Program, view: str, name: str) -> str:
@@ -131,8 +131,8 @@ class Texts:
         with remembering(self._memory):
             context = Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
             for number in range(done, len(steps)):
-                rows = self._run(rows, steps[number], context)
-                self._keep(self._key(program, steps[: number + 1]), rows)
+                rows, written = self._run(rows, steps[number], context)
+                self._keep(self._key(program, steps[: number + 1]), rows, written)
         return rows
 
     def _start(self, program: Program, steps: Sequence[Step]) -> tuple[int, Rows]:
@@ -148,7 +148,8 @@ class Texts:
             ]
         return 0, self._sources[key]
 
-    def _run(self, rows: Rows, step: Step, context: Context) -> Rows:
+    def _run(self, rows: Rows, step: Step, context: Context) -> tuple[Rows, int]:
+        """The rows after a step, and how many characters it wrote."""
         transform = compile_step(step, context)
         written_fields = step_effect(step).writes
         made: Rows = []
@@ -170,17 +171,17 @@ class Texts:
                     place=f"{step.op}",
                     remedy="use shorter replacements, smaller tables, or less overlap",
                 )
-        return made
+        return made, written
 
     @cached_property
     def source_characters(self) -> int:
         """Of all texts that documents hold, also in lists and objects."""
         return sum(len(text) for document in self._corpus.documents for text in _texts_in(document.source))
 
-    def _keep(self, key: str, rows: Rows) -> None:
-        size = sum(_characters([row], row.fields) for each in rows for row in each)
-        self._kept[key] = (rows, size)
-        self._characters += size
+    def _keep(self, key: str, rows: Rows, written: int) -> None:
+        """Keeps rows; what their last step did not write, they share with those before."""
+        self._kept[key] = (rows, written)
+        self._characters += written
         while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self._characters -= freed
@@ -215,13 +216,23 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 def _characters(rows: Sequence[Row], names: Iterable[str]) -> int:
     """Of some fields; structures, which are never searched, do not count."""
-    values = [row.fields.get(name) for row in rows for name in names]
-    lists = [value if isinstance(value, list) else [value] for value in values]
-    return sum(len(item) for value in lists for item in value if isinstance(item, str))
+    total = 0
+    for row in rows:
+        for name in names:
+            value = row.fields.get(name)
+            if isinstance(value, str):
+                total += len(value)
+            elif isinstance(value, list):
+                total += sum(len(item) for item in value if isinstance(item, str))
+    return total
 
 
 def _plain(step: Step) -> list[Any]:
     return [step.model_dump(mode="json", by_alias=True, exclude_defaults=True), semantics_version(step)]
+
+
+def _texts_of(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(_values(value))
 
 
 def _values(value: Any) -> Iterator[str]:
