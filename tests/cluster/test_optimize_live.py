@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,7 +27,8 @@ from tests.e2e.runner import call, run, spawn
 from tests.unit.optimizer.study.making import trials
 from tests.unit.optimizer.trials.collection import cranfield, program, small
 
-EVALUATIONS = 10
+EVALUATIONS = 13
+"""Enough for more trial indices than may be there at once."""
 OPTIONS = ("cranfield", "--evaluations", str(EVALUATIONS), "--seed", "3")
 TIMEOUT_S = 30
 ENOUGH_S = 240.0
@@ -176,6 +179,24 @@ def killed_on_the_node(site: Site, out: str, least: int) -> dict[str, Any]:
         process.kill()
         process.communicate()
     return {name: body for name, body in trial_indices(site.url).items() if name not in mine}
+
+
+def test_ctrl_c_leaves_nothing_on_the_node(site: Site) -> None:
+    before = cluster_state(site.url)
+    process = spawn("optimize", *OPTIONS, "--engine", "node", "--out", "stopped", "--quiet", folder=site.folder)
+    until = time.monotonic() + ENOUGH_S
+    try:
+        while not trial_indices(site.url):
+            assert process.poll() is None, "it ended before it was stopped"
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=ENOUGH_S)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130, err
+    assert cluster_state(site.url) == before
 
 
 @contextlib.contextmanager
