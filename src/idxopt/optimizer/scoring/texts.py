@@ -35,7 +35,9 @@ MAX_ROWS_A_DOCUMENT = 200
 """Rows a document in the mean from which a candidate is refused: it would be many times the corpus."""
 _FREE_ROWS = 10_000
 MAX_GROWTH = 8
-"""How many times the characters of all source fields a step may write, from which a candidate is refused."""
+"""How many times the characters of all source fields a candidate is refused from: what a step writes, or what all rows
+hold of a searched field (a whole document in each of its rows). An index would hold as much.
+"""
 _FREE_CHARACTERS = 2_000_000
 _KEPT_CHARACTERS = 400_000_000
 """Characters that steps wrote into kept rows; those used longest ago go first."""
@@ -108,6 +110,12 @@ class Texts:
         steps = relevant_steps(program.views[view].steps, name)
         rows = self._rows(program, steps)
         values = tuple(_texts_of(row.fields.get(name)) for each in rows for row in each)
+        if sum(len(text) for value in values for text in value) > self._most_characters:
+            raise ProgramError(
+                f"all rows together hold more than {MAX_GROWTH} times the text that there is",
+                place=f"{view}.{name}",
+                remedy="search a shorter field in rows, or use larger windows",
+            )
         return Column(self.column_key(program, view, name), _row_set(self.rows_key(program, view), rows), values)
 
     def column_key(self, program: Program, view: str, name: str) -> str:
@@ -154,7 +162,7 @@ class Texts:
         written_fields = step_effect(step).writes
         made: Rows = []
         total, most = 0, _FREE_ROWS + MAX_ROWS_A_DOCUMENT * len(rows)
-        written, most_written = 0, _FREE_CHARACTERS + MAX_GROWTH * self.source_characters
+        written, most_written = 0, self._most_characters
         for each, document in zip(rows, self._corpus.documents, strict=True):
             made.append(_transformed(each, document, transform))
             total += len(made[-1])
@@ -172,6 +180,10 @@ class Texts:
                     remedy="use shorter replacements, smaller tables, or less overlap",
                 )
         return made, written
+
+    @property
+    def _most_characters(self) -> int:
+        return _FREE_CHARACTERS + MAX_GROWTH * self.source_characters
 
     @cached_property
     def source_characters(self) -> int:

@@ -65,10 +65,37 @@ def test_a_flood_of_text_is_refused_wherever_documents_have_their_texts(monkeypa
         ({"body": ["apple "] * 50}, "body"),
     ):
         one = evaluator(Document("a", source))
-        with pytest.raises(ProgramError, match="more than 8 times the text"):
+        with pytest.raises(ProgramError, match=f"writes more than {texts.MAX_GROWTH} times the text"):
             one.scores(one_field(long, path=path))
         assert one.scores(one_field(short, path=path)).values[NDCG].tolist() == [0.0]
         assert one.size(one_field(path=path)).bytes > 300
+
+
+def test_whole_documents_in_each_of_many_rows_are_refused(monkeypatch):
+    monkeypatch.setattr(texts, "_FREE_CHARACTERS", 100)
+    one = evaluator(*(Document(name, {"body": "apple " * 60, "whole": "apple " * 60}) for name in "abc"))
+
+    def beside(window: int) -> Program:
+        """Rows of the body, each with the whole text beside it."""
+        slices = {"op": "slice", "unit": "words", "window": window}
+        return program_from(
+            {
+                "schema": "idxopt/1",
+                "name": "limits",
+                "source": {"fields": {"body": "body", "whole": "whole"}},
+                "views": {
+                    "content": {"lexical": {"fields": {"body": {}}}},
+                    "rows": {"steps": [slices], "lexical": {"fields": {"body": {}, "whole": {}}}},
+                },
+            },
+            "the program",
+        )
+
+    with pytest.raises(ProgramError, match=f"together hold more than {texts.MAX_GROWTH} times the text") as refused:
+        one.scores(beside(3))
+    assert refused.value.place == "rows.whole"
+    assert one.scores(beside(10)).size.rows == 3 + 3 * 6
+    assert one.scores(rows({"op": "slice", "unit": "words", "window": 3})).size.rows == 3 + 3 * 20
 
 
 def test_a_query_of_too_many_words_over_all_fields_is_refused():
