@@ -16,24 +16,11 @@ import numpy.typing as npt
 from idxopt.errors import EvaluationError, ProgramError
 from idxopt.evaluation.bootstrap import Interval, mean_interval
 from idxopt.evaluation.metrics import Metric
-from idxopt.optimizer.edits import (
-    AddStep,
-    AddView,
-    Edit,
-    LeaveField,
-    RemoveStep,
-    RemoveView,
-    ReplaceStep,
-    SearchField,
-    SetFusion,
-    edited,
-)
+from idxopt.optimizer.edits import Edit, edited
 from idxopt.optimizer.ports import METRICS, Evaluator, Outcome, Scores
 from idxopt.optimizer.record import Attribution, Effect
-from idxopt.program.schema import Program, View
-
-StepId = tuple[int, int]
-"""The change (-1: the baseline) and the edit that added a step; a step that came with a view has -1 - its number."""
+from idxopt.optimizer.renumbering import Named, moved_along
+from idxopt.program.schema import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +103,13 @@ def without(baseline: Program, path: Sequence[Accepted], left_out: int | None) -
 
     Raises ProgramError where the path itself does not fit.
     """
-    whole, shorter = _Names.of(baseline), _Names.of(baseline)
+    whole, shorter = Named.of(baseline), Named.of(baseline)
     full = program = baseline
     dropped: list[int] = []
     for number, change in enumerate(path):
         full = edited(full, change.edits)
         after = shorter.copy()
-        moved = _moved_along(change.edits, number, whole, after)
+        moved = moved_along(change.edits, number, whole, after)
         if number == left_out:
             continue
         try:
@@ -132,84 +119,6 @@ def without(baseline: Program, path: Sequence[Accepted], left_out: int | None) -
         except ProgramError:
             dropped.append(number)
     return program, tuple(dropped)
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What edits may name in a program, by view: its steps, whatever their numbers, and its searched fields."""
-
-    steps: dict[str, list[StepId]]
-    fields: dict[str, set[str]]
-
-    @classmethod
-    def of(cls, program: Program) -> _Names:
-        names = cls({}, {})
-        for name, view in program.views.items():
-            names.add_view(name, view, -1)
-        return names
-
-    def copy(self) -> _Names:
-        return _Names(
-            {view: list(steps) for view, steps in self.steps.items()},
-            {view: set(fields) for view, fields in self.fields.items()},
-        )
-
-    def add_view(self, name: str, view: View, change: int) -> None:
-        self.steps[name] = [(change, -1 - number) for number in range(len(view.steps))]
-        self.fields[name] = set(view.lexical.fields) if view.lexical is not None else set()
-
-    def follow(self, edit: Edit, identity: StepId) -> None:
-        """What the edit does to the names; the view that it edits must be there."""
-        match edit:
-            case AddStep():
-                steps = self.steps[edit.view]
-                steps.insert(len(steps) if edit.before is None else edit.before, identity)
-            case RemoveStep():
-                del self.steps[edit.view][edit.number]
-            case SearchField():
-                self.fields[edit.view].add(edit.field)
-            case LeaveField():
-                self.fields[edit.view].discard(edit.field)
-            case AddView():
-                self.add_view(edit.name, edit.view, identity[0])
-            case RemoveView():
-                del self.steps[edit.view], self.fields[edit.view]
-            case _:
-                pass
-
-
-def _moved_along(edits: Sequence[Edit], change: int, whole: _Names, shorter: _Names) -> list[Edit] | None:
-    """The edits as they do the same on the shorter path, following both; None where what one edits is not there."""
-    moved: list[Edit] | None = []
-    for place, edit in enumerate(edits):
-        there = _moved(edit, whole, shorter) if moved is not None else None
-        whole.follow(edit, (change, place))
-        if there is None or moved is None:
-            moved = None
-            continue
-        shorter.follow(there, (change, place))
-        moved.append(there)
-    return moved
-
-
-def _moved(edit: Edit, whole: _Names, shorter: _Names) -> Edit | None:
-    if isinstance(edit, SetFusion | AddView):
-        return edit
-    if edit.view not in shorter.steps:
-        return None
-    steps, fields = shorter.steps[edit.view], shorter.fields[edit.view]
-    match edit:
-        case RemoveStep() | ReplaceStep():
-            target = whole.steps[edit.view][edit.number]
-            return edit.model_copy(update={"number": steps.index(target)}) if target in steps else None
-        case AddStep(before=int() as before):
-            following = [steps.index(step) for step in whole.steps[edit.view][before:] if step in steps]
-            return edit.model_copy(update={"before": following[0] if following else None})
-        case SearchField() | LeaveField():
-            lost = edit.field in whole.fields[edit.view] and edit.field not in fields
-            return None if lost else edit
-        case _:
-            return edit
 
 
 def _loss(winner: Scores, other: Scores, metric: Metric, places: npt.NDArray[np.int64]) -> Interval:

@@ -29,6 +29,7 @@ from idxopt.optimizer.autoindex.settings import Found, PathStep, RoundRecord, Se
 from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.edits import Edit, edited
 from idxopt.optimizer.ports import METRICS, RECALL, Candidate, Outcome, Proposal, Proposer, Scores, SearchState
+from idxopt.optimizer.renumbering import moved_over
 from idxopt.optimizer.splits import HeldOut, PlacedQueries, pooled
 from idxopt.program.schema import Program
 
@@ -78,6 +79,8 @@ class Search:
         self._pending: tuple[Candidate, ...] = ()
         self._merging = False
         self._to_merge: list[Proposal] = []
+        self._start = self._baseline
+        self._kept_edits: list[tuple[Edit, ...]] = []
         self._without_gain = 0
         self._ended: str | None = None
         self.round = 0
@@ -306,6 +309,7 @@ class Search:
             warnings=judgement.warnings,
         )
         self.path.append(step)
+        self._kept_edits.append(candidate.proposal.edits)
         self._current, self._scores = candidate, scores
         self._round_kept = True
         return step
@@ -314,7 +318,7 @@ class Search:
         """The next merge of the round, or its end."""
         self._merging = False
         while self._to_merge and self._settings.merge and self._left() != 0 and self._ended is None:
-            candidate = self._admitted(self._to_merge.pop(0), self.round)
+            candidate = self._merged(self._to_merge.pop(0))
             if candidate is not None:
                 self._seen[candidate.hash] = f"it was a merge of round {self.round}"
                 self._merging, self._pending = True, (candidate,)
@@ -322,9 +326,22 @@ class Search:
         self._to_merge = []
         self._end_round()
 
+    def _merged(self, proposal: Proposal) -> Candidate | None:
+        """A proposal to the program at the round's start, on top of what the round kept; else the reason goes to the
+        log.
+        """
+        moved = moved_over(self._start.program, self._kept_edits, proposal.edits)
+        if moved is not None:
+            return self._admitted(replace(proposal, edits=moved), self.round)
+        nothing = Candidate(self._current.program, proposal, "")
+        reason = "a change that its round kept took away what it edits"
+        self._log.append(Outcome(nothing, self.round, "invalid", refused=reason))
+        return None
+
     def _end_round(self) -> None:
         self._without_gain = 0 if self._round_kept else self._without_gain + 1
         self._round_kept = False
+        self._start, self._kept_edits = self._current, []
         told, self._told = tuple(self._log[self._told :]), len(self._log)
         self._proposer.tell(told)
 
