@@ -50,12 +50,15 @@ def handbook(tmp_path, monkeypatch):
         '{"_id": "q1", "text": "how do I rotate keys?"}\n{"_id": "q2", "text": "the first request"}\n'
     )
     (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tsecurity/keys.md\t1\nq2\tstart.md\t1\n")
+    (tmp_path / "judged").mkdir()
+    for name in ("queries.jsonl", "qrels.tsv"):
+        shutil.copy(tmp_path / name, tmp_path / "judged" / name)
     return tmp_path
 
 
 def test_the_readme_on_your_own_documents(handbook):
     found = [words for words in commands(ROOT / "README.md") if "stdlib" not in words]
-    assert len(found) == 12
+    assert len(found) == 14
     for words in found:
         typed(words, handbook)
 
