@@ -37,8 +37,9 @@ _MAX_CLAUSES = 1024
 _CELLS = 20_000_000
 """Scores in memory at a time."""
 _KEPT_PLACES = 30_000_000
-"""Places of documents in kept lists (16 bytes each), and fields kept; those used longest ago go first."""
-_KEPT_FIELDS = 400
+"""Places of documents in kept lists (16 bytes each); those used longest ago go first."""
+_KEPT_POSTINGS = 60_000_000
+"""Postings and rows of kept fields (at most 12 bytes each); those used longest ago go first, the last one stays."""
 _POSTING_BYTES = 3
 """Bytes a token takes in an index beside the text, about."""
 
@@ -78,6 +79,7 @@ class IncrementalEvaluator:
         self._ids = [document.id for document in corpus.documents]
         self._terms: dict[str, QueryTerms] = {}
         self._fields: OrderedDict[tuple[str, str], Field] = OrderedDict()
+        self._posted = 0
         self._row_sets: dict[str, RowSet] = {}
         self._lists: OrderedDict[tuple[object, ...], RankedList] = OrderedDict()
         self._listed = 0
@@ -239,9 +241,11 @@ class IncrementalEvaluator:
         terms = self._terms[analyzer]
         if (key, analyzer) not in self._fields:
             column = self._texts.column(program, view, name)
-            self._fields[key, analyzer] = terms.field(column.values, keep=not column.rows.several)
-            if len(self._fields) > _KEPT_FIELDS:
-                self._fields.popitem(last=False)
+            self._fields[key, analyzer] = field = terms.field(column.values, keep=not column.rows.several)
+            self._posted += field.entries
+            while self._posted > _KEPT_POSTINGS and len(self._fields) > 1:
+                _, gone = self._fields.popitem(last=False)
+                self._posted -= gone.entries
         self._fields.move_to_end((key, analyzer))
         return self._fields[key, analyzer], terms
 

@@ -34,6 +34,11 @@ class Field:
     tokens: int
     characters: int
 
+    @property
+    def entries(self) -> int:
+        """Postings and rows: what it takes in memory is in proportion."""
+        return self.postings.nnz + len(self.codes)
+
 
 class QueryTerms:
     """The terms of all queries under one analyzer: what is counted in texts, and each query as (term, times) pairs.
@@ -89,14 +94,16 @@ class QueryTerms:
         Rows without a term have no entry.
         """
         postings = field.postings
-        frequencies = np.diff(postings.indptr)[self.terms]
         if not field.statistics.documents:
             return Matrix((len(queries), postings.shape[1]), dtype=np.float64)
-        taken = postings[self.terms]
+        lines = self.lines[queries]
+        used, places = np.unique(lines.indices, return_inverse=True)  # pairs of other queries cost nothing
+        terms, times = self.terms[used], self.times[used]
+        taken = postings[terms]
         weights = np.array(
             [
-                bm25.term_weight(field.statistics, int(documents), weight * times) if documents else 0
-                for documents, times in zip(frequencies.tolist(), self.times.tolist(), strict=True)
+                bm25.term_weight(field.statistics, int(documents), weight * often) if documents else 0
+                for documents, often in zip(np.diff(taken.indptr).tolist(), times.tolist(), strict=True)
             ],
             dtype=np.float32,
         )
@@ -104,6 +111,7 @@ class QueryTerms:
         by_entry = np.repeat(weights, np.diff(taken.indptr))
         data = by_entry - by_entry / (np.float32(1) + taken.data * inverse[field.codes[taken.indices]])
         impacts = Matrix((np.maximum(data, _MATCHED, dtype=np.float64), taken.indices, taken.indptr), shape=taken.shape)
-        total: Matrix = self.lines[queries] @ impacts
+        asked = Matrix((lines.data, places, lines.indptr), shape=(len(queries), len(used)))
+        total: Matrix = asked @ impacts
         total.data = np.maximum(total.data.astype(np.float32), _MATCHED, dtype=np.float64)
         return total

@@ -22,7 +22,7 @@ def fresh() -> IncrementalEvaluator:
     return IncrementalEvaluator(CORPUS, QUERIES, QRELS)
 
 
-def answer(evaluator: IncrementalEvaluator, program: Program) -> object:
+def answer(evaluator: IncrementalEvaluator, program: Program) -> tuple[object, ...]:
     """Rankings, values as bits, size; or the reason why there are none."""
     try:
         scores = evaluator.scores(program)
@@ -57,7 +57,7 @@ def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.Mon
     expected = {seed: answer(fresh(), drawn(seed)) for seed in range(12)}
     from idxopt.optimizer.scoring import chunks, texts
 
-    monkeypatch.setattr(module, "_KEPT_FIELDS", 1)
+    monkeypatch.setattr(module, "_KEPT_POSTINGS", 1)
     monkeypatch.setattr(module, "_KEPT_PLACES", 20)
     monkeypatch.setattr(module, "_CELLS", 10)
     monkeypatch.setattr(texts, "_KEPT_CHARACTERS", 100)
