@@ -11,7 +11,7 @@ from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.diagnosis.findings import CorpusFacts, Diagnosis, FailingQuery, FieldFacts, Ranked
 from idxopt.optimizer.ports import Outcome, SearchState
 from idxopt.program.canonical import program_hash
-from idxopt.program.schema import Program
+from idxopt.program.schema import LexicalField, Program
 from idxopt.program.validate import program_from
 
 BASELINE: dict[str, Any] = {
@@ -30,6 +30,13 @@ WORDS = "red green blue apple pear plum stone river cloud bread".split()
 
 def baseline(**changes: Any) -> Program:
     return program_from({**BASELINE, **changes}, "the program")
+
+
+def searched(program: Program) -> dict[str, LexicalField]:
+    """The fields that its view `content` searches."""
+    lexical = program.views["content"].lexical
+    assert lexical is not None
+    return lexical.fields
 
 
 def documents(number: int = 30) -> list[Document]:

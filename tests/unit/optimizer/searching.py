@@ -9,10 +9,10 @@ import numpy as np
 from idxopt.optimizer.autoindex.search import Search
 from idxopt.optimizer.autoindex.settings import Found, RoundRecord, SearchSettings
 from idxopt.optimizer.edits import SearchField
-from idxopt.optimizer.ports import JUDGED, NDCG, RECALL, Outcome, Proposal, Scores, SearchState, Size
+from idxopt.optimizer.ports import JUDGED, NDCG, RECALL, Candidate, Outcome, Proposal, Scores, SearchState, Size
 from idxopt.optimizer.splits import HeldOut, PlacedQueries
 from idxopt.program.schema import Program
-from tests.unit.optimizer.proposing import baseline, diagnosis
+from tests.unit.optimizer.proposing import baseline, diagnosis, searched
 
 N, DEV = 100, 80
 EFFECTS = {"title": (0.10, 30), "body": (0.05, 40), "lead": (0.0, 0), "noise": (-0.2, 30), "small": (0.02, 60)}
@@ -41,7 +41,7 @@ def wide_baseline() -> Program:
 
 def scored(program: Program, effects=EFFECTS) -> Scores:
     ndcg = np.full(N, 0.4)
-    fields = program.views["content"].lexical.fields
+    fields = searched(program)
     for field in fields:
         by, count = effects.get(field, (0.0, 0))
         ndcg[:count] += by
@@ -96,5 +96,11 @@ def driven(search: Search, score=scored) -> list[RoundRecord]:
     return records
 
 
+def kind_of(candidate: Candidate) -> str:
+    """The kind of the proposal that made it."""
+    assert candidate.proposal is not None
+    return candidate.proposal.kind
+
+
 def fields_of(found: Found) -> set[str]:
-    return set(found.program.program.views["content"].lexical.fields)
+    return set(searched(found.program.program))
