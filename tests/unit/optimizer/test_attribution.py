@@ -19,6 +19,7 @@ from idxopt.optimizer.ports import NDCG, Candidate, Outcome, Proposal
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.program.canonical import canonical
 from idxopt.program.schema import Program, Source
+from tests.unit.optimizer.proposing import searched
 
 BASELINE = baseline_program(Source(fields={"title": "title", "body": "text"}), "handbook")
 
@@ -72,8 +73,8 @@ def test_a_change_to_what_the_missing_one_made_leaves_with_it():
         change("accents", {"edit": "replace_step", "view": "content", "number": 0, "step": step("strip_accents")}),
     ]
     program, dropped = without(BASELINE, path, 0)
-    assert (set(program.views["content"].lexical.fields), dropped) == ({"text"}, (1,))
-    assert without(BASELINE, path, 1)[0].views["content"].lexical.fields["title"].weight == 0.5
+    assert (set(searched(program)), dropped) == ({"text"}, (1,))
+    assert searched(without(BASELINE, path, 1)[0])["title"].weight == 0.5
     program, dropped = without(BASELINE, path, 2)
     assert (schemes(program), dropped) == (["join"], (3,))
 
@@ -88,14 +89,14 @@ def test_a_view_that_is_missing_takes_its_later_edits_along():
     ]
     program, dropped = without(BASELINE, path, 0)
     assert (list(program.views), dropped) == (["content"], (1, 2))
-    assert set(program.views["content"].lexical.fields) == {"text", "title"}
+    assert set(searched(program)) == {"text", "title"}
 
 
 def test_edits_of_one_change_may_need_each_other():
     keywords = {"op": "enrich", "with": "acronyms", "field": "body", "into": "short"}
     both = change("acronyms", search("short", 0.5), {"edit": "add_step", "view": "content", "step": keywords})
     program, dropped = without(BASELINE, [change("title", search("title", 1.0)), both], 0)
-    assert (set(program.views["content"].lexical.fields), dropped) == ({"text", "short"}, ())
+    assert (set(searched(program)), dropped) == ({"text", "short"}, ())
 
 
 def test_a_path_that_does_not_fit_is_refused():
@@ -148,7 +149,5 @@ def test_effects_are_means_by_kind_over_trials_with_a_gain():
     found = effects(
         [*outcomes("slice", [0.1, -0.3], 1), *outcomes("title", [0.2, 0.0, None], 1), *outcomes("none", [None], 0)]
     )
-    assert [(one.kind, one.gain.mean, one.gain.n, one.kept) for one in found] == [
-        ("title", pytest.approx(0.1), 2, 1),
-        ("slice", pytest.approx(-0.1), 2, 1),
-    ]
+    assert [(one.kind, one.gain.n, one.kept) for one in found] == [("title", 2, 1), ("slice", 2, 1)]
+    assert [one.gain.mean for one in found] == pytest.approx([0.1, -0.1])
