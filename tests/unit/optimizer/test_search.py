@@ -12,19 +12,21 @@ from idxopt.operators.row import Document
 from idxopt.optimizer.autoindex.search import Search
 from idxopt.optimizer.autoindex.settings import Found, SearchSettings
 from idxopt.optimizer.corpus import Corpus
+from idxopt.optimizer.diagnosis.findings import Diagnosis
 from idxopt.optimizer.edits import RemoveStep
 from idxopt.optimizer.ports import NDCG, Proposal, Scores, Size
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.splits import gather, split_queries
 from idxopt.program.canonical import program_hash
 from idxopt.program.schema import Program
-from tests.unit.optimizer.proposing import baseline, diagnosis
+from tests.unit.optimizer.proposing import baseline, diagnosis, searched
 from tests.unit.optimizer.searching import (
     DEV,
     Listed,
     driven,
     fields_of,
     held_out,
+    kind_of,
     scored,
     search_field,
     started,
@@ -36,7 +38,7 @@ def test_the_best_is_kept_and_the_others_that_pass_are_merged_onto_it():
     proposer = Listed([search_field("lead"), search_field("body"), search_field("title"), search_field("noise")])
     search = started(proposer)
     first, second = driven(search)
-    assert [(each.status, each.candidate.proposal.kind) for each in first.outcomes] == [
+    assert [(each.status, kind_of(each.candidate)) for each in first.outcomes] == [
         ("refused", "lead"),
         ("refused", "body"),
         ("kept", "title"),
@@ -62,6 +64,8 @@ def test_steps_of_the_path_say_what_they_gained_and_cost():
     assert body.gain.mean == pytest.approx(0.05 * 40 / DEV)
     for step in (title, body):
         assert step.gain.method == "bca"
+        assert step.gain.low is not None
+        assert step.gain.high is not None
         assert step.gain.low < step.gain.mean < step.gain.high
         assert step.confidence > 0.99
     assert (title.before.bytes, title.after.bytes, body.before.bytes, body.after.bytes) == (1_000, 2_000, 2_000, 3_000)
@@ -78,13 +82,13 @@ def test_a_merge_that_does_not_pass_on_top_of_the_best_is_refused():
     """Either helps alone; together they gain no more."""
 
     def score(program: Program) -> Scores:
-        either = {"title", "body"} & set(program.views["content"].lexical.fields)
+        either = {"title", "body"} & set(searched(program))
         return scored(program, {min(either): (0.1, 30)} if either else {})
 
     search = started(Listed([search_field("title"), search_field("body")]), score)
     records = driven(search, score)
     assert [record.kept is not None for record in records] == [True, False]
-    assert "below 0.005" in records[1].outcomes[0].refused
+    assert "below 0.005" in (records[1].outcomes[0].refused or "")
 
 
 def test_equal_candidates_are_decided_by_size_then_by_order():
@@ -95,7 +99,7 @@ def test_equal_candidates_are_decided_by_size_then_by_order():
 
     def smaller_second(program: Program) -> Scores:
         found = scored(program, effects)
-        rows = 99 if "body" in program.views["content"].lexical.fields else 100
+        rows = 99 if "body" in searched(program) else 100
         return Scores(found.values, Size(rows, found.size.bytes, 1))
 
     search = started(Listed([search_field("title"), search_field("body")]), smaller_second, merge=False)
@@ -112,16 +116,16 @@ def test_invalid_seen_and_repeated_proposals_are_logged_and_asked_again():
     )
     search = started(proposer)
     pending = search.pending()
-    assert [each.proposal.kind for each in pending] == ["lead", "title"]
+    assert [kind_of(each) for each in pending] == ["lead", "title"]
     record = search.report({each.hash: scored(each.program) for each in pending})
-    assert [(each.status, each.candidate.proposal.kind) for each in record.outcomes] == [
+    assert [(each.status, kind_of(each.candidate)) for each in record.outcomes] == [
         ("invalid", "wrong"),
         ("refused", "nothing"),
         ("refused", "text"),
         ("refused", "lead"),
         ("kept", "title"),
     ]
-    assert 'there is no view "nowhere"' in record.outcomes[0].refused
+    assert 'there is no view "nowhere"' in (record.outcomes[0].refused or "")
     assert record.outcomes[0].candidate.hash == ""
     assert record.outcomes[1].refused == "it is the baseline"
     assert proposer.told == [record.outcomes]
@@ -139,10 +143,15 @@ def test_the_state_shows_what_was_dropped_while_the_round_is_filled():
 
 
 def test_the_diagnosis_is_made_once_for_each_current_program():
-    made = []
+    made: list[str] = []
+
+    def diagnose(program: Program) -> Diagnosis:
+        made.append(program_hash(program))
+        return diagnosis()
+
     search = started(
         Listed([search_field("lead")], [], [search_field("title")], [], []),
-        diagnose=lambda program: made.append(program_hash(program)) or diagnosis(),
+        diagnose=diagnose,
     )
     assert made == []
     driven(search)
@@ -155,7 +164,7 @@ def test_held_out_queries_cut_the_path_and_are_read_once():
 
     def score(program: Program) -> Scores:
         found = scored(program, effects)
-        if "body" in program.views["content"].lexical.fields:
+        if "body" in searched(program):
             found.values[NDCG][DEV:] -= 0.3  # what dev queries cannot see
         return found
 
@@ -229,9 +238,10 @@ def found_in_documents(asked_for: list[list[str]]) -> Found:
 
 
 def test_a_search_over_real_documents_finds_the_title_and_replays_alike():
-    first, second = [], []
+    first: list[list[str]] = []
+    second: list[list[str]] = []
     found, again = found_in_documents(first), found_in_documents(second)
     assert first == second
     assert (found.program, found.outcomes, found.cut) == (again.program, again.outcomes, again.cut)
-    assert found.program.program.views["content"].lexical.fields["title"].weight >= 4.0
+    assert searched(found.program.program)["title"].weight >= 4.0
     assert found.differences[NDCG].mean > 0.2
