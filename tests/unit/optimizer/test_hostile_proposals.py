@@ -16,7 +16,7 @@ from idxopt.errors import IdxoptError, ModelError
 from idxopt.models.ports import Generation, ModelIdentity, Prompt
 from idxopt.operators.row import Document
 from idxopt.optimizer.autoindex.changes import read_changes
-from idxopt.optimizer.autoindex.llm import LlmProposer
+from idxopt.optimizer.autoindex.llm import LlmProposer, Refusal
 from idxopt.optimizer.autoindex.mixed import MixedProposer
 from idxopt.optimizer.autoindex.prompt import BEGIN, CHARACTERS, END, proposal_prompt
 from idxopt.optimizer.autoindex.random import RandomProposer
@@ -24,6 +24,7 @@ from idxopt.optimizer.autoindex.search import Search
 from idxopt.optimizer.autoindex.settings import SearchSettings
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.edits import edited
+from idxopt.optimizer.ports import Scores
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.scoring.texts import MAX_GROWTH, MAX_ROWS_A_DOCUMENT
 from idxopt.optimizer.splits import PlacedQueries
@@ -135,13 +136,13 @@ def test_a_prompt_is_bounded_whatever_documents_and_queries_are_like():
     assert len(prompt.user) + len(prompt.system) <= CHARACTERS
 
 
-def search_with(proposer: LlmProposer | MixedProposer, rounds: int, **limits: int) -> tuple[Search, list[str]]:
+def search_with(proposer: LlmProposer | MixedProposer, rounds: int) -> tuple[Search, list[str]]:
     """A whole search, its candidates scored by the evaluator."""
     scorer = evaluator()
     dev = PlacedQueries("dev", tuple(query.id for query in scorer.queries), np.arange(len(scorer.queries)))
     program = baseline()
     search = Search(
-        SearchSettings(rounds=rounds, candidates=2, patience=rounds, **limits),
+        SearchSettings(rounds=rounds, candidates=2, patience=rounds),
         program,
         scorer.scores(program),
         [dev],
@@ -151,7 +152,7 @@ def search_with(proposer: LlmProposer | MixedProposer, rounds: int, **limits: in
     )
     failures = []
     while pending := search.pending():
-        results = {}
+        results: dict[str, Scores | IdxoptError] = {}
         for candidate in pending:
             try:
                 results[candidate.hash] = scorer.scores(candidate.program)
@@ -166,7 +167,7 @@ def search_with(proposer: LlmProposer | MixedProposer, rounds: int, **limits: in
 def test_a_search_goes_on_whatever_the_model_says(first: int):
     names = list(PROPOSED)[first : first + 17]
     answers: list[str | Exception] = [PROPOSED[name][0] for name in names for _ in range(2)]
-    noted = []
+    noted: list[Refusal] = []
     llm = LlmProposer(Scripted(answers), corpus(), note=noted.append)
     mixed = MixedProposer([(llm, 1), (RandomProposer(1), 1)])
     started = time.process_time()
