@@ -10,6 +10,7 @@ import pytest
 from idxopt.errors import BuildError, EvaluationError, IdxoptError, ProgramError
 from idxopt.evaluation.judgments import Query
 from idxopt.operators.row import Document
+from idxopt.operators.steps import compile_step
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import METRICS, NDCG, Size
 from idxopt.optimizer.scoring import texts
@@ -122,8 +123,6 @@ def test_an_object_in_a_searched_field_is_refused_as_engines_do():
 
 
 def test_a_document_that_a_step_cannot_take_is_named(monkeypatch):
-    compile_step = texts.compile_step
-
     def failing(step: Any, context: Any) -> Any:
         def run(found: Any) -> Any:
             if found[0].doc_id == "b":

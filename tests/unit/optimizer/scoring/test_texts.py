@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from idxopt.errors import IdxoptError
 from idxopt.evaluation.judgments import Query
 from idxopt.operators.interpreter import Interpreter
+from idxopt.operators.steps import compile_step
 from idxopt.optimizer.scoring import fields, texts
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.scoring.texts import Texts, relevant_steps
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Program
+from idxopt.text.analysis import analyzer
 from tests.unit.optimizer.scoring.drawing import CORPUS, QRELS, QUERIES, START, drawn, program
 
 MORE: list[dict[str, Any]] = [
@@ -54,7 +56,8 @@ MORE: list[dict[str, Any]] = [
 
 def with_steps(steps: list[dict[str, Any]]) -> Program | None:
     """A program with as many of the steps as are valid one after the other, which searches all that there is."""
-    found, taken = None, []
+    found: Program | None = None
+    taken: list[dict[str, Any]] = []
     for step in steps:
         try:
             rows = {"steps": [*taken, step], "lexical": {"fields": {"year": {}}}}
@@ -114,7 +117,6 @@ def test_what_matters_to_a_field():
 def ran(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often a step was run on a document; the real step runs."""
     counted: Counter[str] = Counter()
-    compile_step = texts.compile_step
 
     def counting(step: Any, context: Any) -> Any:
         transform = compile_step(step, context)
@@ -207,4 +209,4 @@ def test_a_change_that_is_undone_scores_nothing(scored):
 
 
 def terms(query: Query) -> list[str]:
-    return fields.analyzer("english")(query.text)
+    return analyzer("english")(query.text)
