@@ -67,7 +67,7 @@ def test_few_changed_words_are_near_many_are_not():
 
 def test_no_near_pair_is_missed_and_none_is_invented():
     """200 documents, pairs at all similarities: the groups are those of the exact comparison of all pairs."""
-    texts = {}
+    texts: dict[str, str] = {}
     for number in range(100):
         words = text(number)
         changed = words.copy()

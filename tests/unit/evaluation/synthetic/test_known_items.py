@@ -21,7 +21,7 @@ DOCUMENT = Document("d", {"title": "Rotating API Keys Safely", "text": PAGE, "la
 
 
 def by_kind(document=DOCUMENT, source=SOURCE):
-    found = {}
+    found: dict[str, list[Candidate]] = {}
     for candidate in candidates(document, source):
         found.setdefault(candidate.kind, []).append(candidate)
     return found
