@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from idxopt.errors import ConfigError
 from idxopt.models.configured import check_model
 from idxopt.models.opening import Models
+from idxopt.models.ports import TextKind, Vectors
 from idxopt.models.settings import ModelSettings
 from idxopt.program.schema import ModelSpec
+from tests.unit.models.stubs import StubEmbedder
 
 SPECS = {
     "e": ModelSpec(kind="embedder", id="org/e", dimension=3, similarity="cosine"),
@@ -79,18 +82,16 @@ def test_a_folder_without_its_weights(folder):
 
 
 def test_an_object_made_in_python_needs_no_settings():
-    class Plain:
-        """An embedder without vectors of tokens."""
+    class Tokens(StubEmbedder):
+        """One with vectors of tokens."""
 
-    class Tokens:
-        """One with them."""
-
-        token_vectors = None
+        def token_vectors(self, texts: Sequence[str], kind: TextKind) -> list[Vectors]:
+            raise AssertionError("a check asks for no vectors")
 
     with Models(SPECS, {}, cache=None, secret=secret, given={"e": Tokens()}) as models:
         models.check("e")
         models.check("late")
-    with Models(SPECS, {}, cache=None, secret=secret, given={"e": Plain()}) as models:
+    with Models(SPECS, {}, cache=None, secret=secret, given={"e": StubEmbedder()}) as models:
         models.check("e")
         with pytest.raises(ConfigError, match="no vectors of single tokens"):
             models.check("late")
