@@ -1,6 +1,7 @@
 """Click logs in the indices of User Behavior Insights, on real nodes, with the mappings of its plugin."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def query(id_: str, text: str, *hits: str) -> dict[str, object]:
     }
 
 
-def fill(engine: OpenSearchEngine, name: str, mapping: dict[str, object], rows: list[dict[str, object]]) -> str:
+def fill(engine: OpenSearchEngine, name: str, mapping: Mapping[str, object], rows: list[dict[str, object]]) -> str:
     body = {"settings": {"index": {"number_of_shards": 2, "number_of_replicas": 0}}, "mappings": mapping}
     state = engine.create_index(name, body)
     engine.load(name, state.uuid, [LoadRow(str(number), row) for number, row in enumerate(rows)])

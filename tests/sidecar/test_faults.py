@@ -286,8 +286,7 @@ def test_a_body_that_arrives_too_slowly_is_408_and_its_connection_ends():
 
 
 def test_bodies_that_are_read_at_once_are_bounded_and_their_room_comes_back():
-    limits = {"max_body_bytes": 10_000, "max_held_bytes": 12_000}
-    with serving([embedder(FakeEmbedder())], **limits) as server:
+    with serving([embedder(FakeEmbedder())], max_body_bytes=10_000, max_held_bytes=12_000) as server:
         with open_body(server, 9_000) as connection:
             connection.sendall(b" " * 8_000)
             wait_for(lambda: server.embed("word " * 1_000).status_code == 429)
