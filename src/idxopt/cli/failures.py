@@ -13,6 +13,7 @@ import typer
 
 from idxopt.cli.interruption import Stopped, stopped_by
 from idxopt.cli.streams import emit_json
+from idxopt.cli.units import harmless
 from idxopt.errors import ExitCode, IdxoptError
 
 _USAGE = typer.BadParameter.__mro__[1]  # UsageError, whose module differs between releases of Typer
@@ -101,5 +102,5 @@ def _before_separator(arguments: Sequence[str]) -> Sequence[str]:
 
 def _write(lines: Sequence[str]) -> None:
     sys.stdout.flush()
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.write("".join(f"{harmless(line)}\n" for line in lines))
     sys.stderr.flush()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from idxopt.cli.units import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,11 +21,14 @@ if TYPE_CHECKING:
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe."""
+_BEYOND_JSON = re.compile("[\x7f-\x9f]")
+"""Control characters that JSON does not escape by itself."""
 
 
 def emit_json(document: Any) -> None:
     """The one JSON document of a command."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, default=_plain) + "\n")
+    text = json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+    sys.stdout.write(_BEYOND_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     sys.stdout.flush()
 
 
@@ -35,15 +41,15 @@ def _plain(value: Any) -> Any:
 
 
 def write(text: str = "") -> None:
-    """A line of the result, as it is."""
-    sys.stdout.write(f"{text}\n")
+    """A line of the result."""
+    sys.stdout.write(f"{harmless(text)}\n")
 
 
 def say(settings: Settings, text: str) -> None:
     """A line beside the result, on stderr; not with -q."""
     if not settings.quiet:
         sys.stdout.flush()
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{harmless(text)}\n")
         sys.stderr.flush()
 
 
@@ -55,12 +61,12 @@ def hint(settings: Settings, text: str) -> None:
 
 def console(settings: Settings, *, stderr: bool = False) -> Console:
     """A rich console for tables. `--no-color` and NO_COLOR switch colour off, FORCE_COLOR on; a pipe gets none."""
-    from rich.console import Console
+    from idxopt.cli.render.harmless import HarmlessConsole
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PLAIN_WIDTH
     no_color = True if settings.no_color else None
-    return Console(file=stream, no_color=no_color, highlight=False, width=width, emoji=False)
+    return HarmlessConsole(file=stream, no_color=no_color, highlight=False, width=width, emoji=False)
 
 
 def print_tables(settings: Settings, *tables: Table, spare: Collection[str] = ()) -> None:

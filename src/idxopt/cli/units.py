@@ -1,4 +1,4 @@
-"""Reading and writing times, sizes and counts."""
+"""Reading and writing times, sizes and counts; texts as a terminal may have them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from idxopt.errors import UsageError
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)?", re.ASCII)
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SECONDS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3_600.0}
 
 
@@ -37,6 +38,11 @@ def bytes_text(size: float) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """`1 index`, `2 indices`, `1,000 documents`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def harmless(text: str) -> str:
+    """Without control characters, but for line ends and tabs: documents and queries may hold orders to the terminal."""
+    return _CONTROLS.sub("", text)
 
 
 def shortened(text: str, width: int) -> str:

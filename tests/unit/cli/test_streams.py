@@ -1,12 +1,15 @@
 """Colour, width and encodings of what is written; the log."""
 
+import json
 import logging
 
 import pytest
 from rich.table import Table
 
+from idxopt.cli.failures import report
 from idxopt.cli.settings import Settings
-from idxopt.cli.streams import console, hint, print_tables, say, start_log
+from idxopt.cli.streams import console, emit_json, hint, print_tables, say, start_log, write
+from idxopt.errors import UsageError
 
 
 def table() -> Table:
@@ -77,3 +80,35 @@ def test_hints_are_for_people(capsys, monkeypatch):
     monkeypatch.setenv("IDXOPT_IN_AUTOMATION", "1")
     hint(Settings(), "next")
     assert capsys.readouterr().err == "next\n"
+
+
+HOSTILE = "a\x1b]0;owned\x07b\x1b[2Jc\x9b31md\re\x7f\tf"
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_text_gives_orders_to_the_terminal(capsys, monkeypatch, colour):
+    if colour:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+    made = Table(title="found")
+    made.add_column("[red]text[/red]")
+    made.add_row(HOSTILE.replace("[", "\\["))
+    print_tables(Settings(), made)
+    shown = capsys.readouterr().out
+    assert ("\x1b[1;31m" in shown) == colour
+    assert "\x1b]" not in shown
+    assert "\x1b[2J" not in shown
+    assert "]0;ownedb[2Jc31mde" in shown
+    write(HOSTILE)
+    say(Settings(), HOSTILE)
+    report(UsageError(HOSTILE, place=HOSTILE, remedy="none"), [])
+    written = capsys.readouterr()
+    assert written.out == "a]0;ownedb[2Jc31mde\tf\n"
+    assert not any(sign in written.err for sign in "\x1b\x9b\x07\r\x7f")
+
+
+def test_json_escapes_all_control_characters(capsys):
+    emit_json({"text": HOSTILE})
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == {"text": HOSTILE}
+    assert not any(sign in shown for sign in "\x1b\x9b\x07\r\x7f")
