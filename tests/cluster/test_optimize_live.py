@@ -30,6 +30,7 @@ from tests.unit.optimizer.trials.collection import cranfield, program, small
 EVALUATIONS = 13
 """Enough for more trial indices than may be there at once."""
 OPTIONS = ("cranfield", "--evaluations", str(EVALUATIONS), "--seed", "3")
+ON_NODE = (*OPTIONS, "--engine", "node", "--documents-per-second", "0", "--queries-per-second", "0")
 TIMEOUT_S = 30
 ENOUGH_S = 240.0
 MOST = TrialSettings("any").max_indices
@@ -105,7 +106,7 @@ class Watched:
 def watched(site: Site, out: str) -> Watched:
     """Runs a study on the node to its end."""
     found = Watched()
-    process = spawn("optimize", *OPTIONS, "--engine", "node", "--out", out, "--quiet", folder=site.folder)
+    process = spawn("optimize", *ON_NODE, "--out", out, "--quiet", folder=site.folder)
     until = time.monotonic() + ENOUGH_S
     try:
         while process.poll() is None and time.monotonic() < until:
@@ -167,7 +168,7 @@ def killed_on_the_node(site: Site, out: str, least: int) -> dict[str, Any]:
     """Starts the study, kills it with -9 once so many of its trial indices were seen; those that it left."""
     mine: set[str] = set(trial_indices(site.url))
     seen: set[str] = set()
-    process = spawn("optimize", *OPTIONS, "--engine", "node", "--out", out, "--quiet", folder=site.folder)
+    process = spawn("optimize", *ON_NODE, "--out", out, "--quiet", folder=site.folder)
     until = time.monotonic() + ENOUGH_S
     try:
         while len(seen) < least:
@@ -183,7 +184,7 @@ def killed_on_the_node(site: Site, out: str, least: int) -> dict[str, Any]:
 
 def test_ctrl_c_leaves_nothing_on_the_node(site: Site) -> None:
     before = cluster_state(site.url)
-    process = spawn("optimize", *OPTIONS, "--engine", "node", "--out", "stopped", "--quiet", folder=site.folder)
+    process = spawn("optimize", *ON_NODE, "--out", "stopped", "--quiet", folder=site.folder)
     until = time.monotonic() + ENOUGH_S
     try:
         while not trial_indices(site.url):
@@ -233,7 +234,7 @@ def test_after_kill_9_sweep_removes_exactly_its_indices_and_the_study_goes_on(
         assert cluster_state(site.url) == before
 
         assert killed_on_the_node(site, "killed", 3), "this time nobody sweeps"
-        ran = call("optimize", *OPTIONS, "--engine", "node", "--out", "killed", folder=site.folder)
+        ran = call("optimize", *ON_NODE, "--out", "killed", folder=site.folder)
         assert ran.code == 0, ran.err
         assert cluster_state(site.url) == before
     assert cluster_state(site.url) == whole
