@@ -197,7 +197,7 @@ class _Study:
                     ProposerTools(prepared.corpus, self._inputs.baseline, generator, self._store.note_once)
                 ),
                 lambda program: self._diagnosis(prepared, scoring, program),
-                documents=len(prepared.whole.documents),
+                documents=len(prepared.corpus.documents),
                 slices=dev_slices(prepared),
             )
             driven: Driven = driver.drive(search, prepared.split.held_out)
