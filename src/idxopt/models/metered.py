@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 from idxopt.ledger.ledger import Ledger
@@ -76,13 +77,12 @@ class Request:
         return cost(self._generator.price, used.input_tokens, used.output_tokens)
 
 
-class Metered:
-    """A generator under a ledger, for callers that keep no answers. `wait_s`: see WAIT_S."""
+class UnderLedger(ABC):
+    """A generator whose requests go through a ledger: looks like the generator itself."""
 
-    def __init__(self, generator: Generator, ledger: Ledger, *, wait_s: float = WAIT_S) -> None:
+    def __init__(self, generator: Generator, ledger: Ledger) -> None:
         self._generator = generator
         self._ledger = ledger
-        self._wait_s = wait_s
 
     @property
     def identity(self) -> ModelIdentity:
@@ -100,6 +100,18 @@ class Metered:
         if isinstance(self._generator, Attempting):
             return answered(self._attempt, prompt, place=f'models."{self.identity.id}"')
         return self._attempt(prompt)
+
+    @abstractmethod
+    def _attempt(self, prompt: Prompt) -> Generation:
+        """One request, settled."""
+
+
+class Metered(UnderLedger):
+    """For callers that keep no answers. `wait_s`: see WAIT_S."""
+
+    def __init__(self, generator: Generator, ledger: Ledger, *, wait_s: float = WAIT_S) -> None:
+        super().__init__(generator, ledger)
+        self._wait_s = wait_s
 
     def _attempt(self, prompt: Prompt) -> Generation:
         request = Request(self._generator, self._ledger, prompt, wait_s=self._wait_s)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from idxopt.errors import ModelError
 from idxopt.hashing import digest
 from idxopt.ledger.ledger import Ledger
-from idxopt.models.answers import Unbilled, Unusable, answered
-from idxopt.models.metered import Attempting, Request
-from idxopt.models.ports import Generation, Generator, ModelIdentity, Prompt
+from idxopt.models.answers import Unbilled, Unusable
+from idxopt.models.metered import Request, UnderLedger
+from idxopt.models.ports import Generation, Generator, Prompt
 from idxopt.optimizer.study.store import StoredAnswer, StudyStore
 
 
-class RecordedGenerator:
+class RecordedGenerator(UnderLedger):
     """A generator under the ledger of a study, with its answers in the study's database.
 
     Killed between an answer and its payment, the answer is there and the reservation stays: it counts as spent, and
@@ -20,28 +20,8 @@ class RecordedGenerator:
     """
 
     def __init__(self, generator: Generator, store: StudyStore, ledger: Ledger) -> None:
-        self._generator = generator
+        super().__init__(generator, ledger)
         self._store = store
-        self._ledger = ledger
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._generator.identity
-
-    @property
-    def price(self) -> tuple[float, float]:
-        return self._generator.price
-
-    def count_tokens(self, text: str) -> int:
-        return self._generator.count_tokens(text)
-
-    def generate(self, prompt: Prompt) -> Generation:
-        """As the generator answers, or answered in an earlier run. Raises ModelError, and BudgetReached before anything
-        is sent.
-        """
-        if isinstance(self._generator, Attempting):
-            return answered(self._attempt, prompt, place=f'models."{self.identity.id}"')
-        return self._attempt(prompt)
 
     def _attempt(self, prompt: Prompt) -> Generation:
         model, key = self.identity.key, prompt_digest(prompt)
