@@ -142,6 +142,7 @@ def engine_choice(work: Session, engine: str, folder: Path, pace: LivePace) -> E
     name, profile = work.config.profile(engine)
     opened = connect(name, profile)
     found = opened.capabilities()
+    open_now = 0
 
     @contextmanager
     def evaluator(corpus: Corpus, queries: Sequence[Query], qrels: Qrels) -> Iterator[Evaluator]:
@@ -153,11 +154,15 @@ def engine_choice(work: Session, engine: str, folder: Path, pace: LivePace) -> E
             documents_per_s=pace.documents_per_s or None,
             queries_per_s=pace.queries_per_s or None,
         )
+        nonlocal open_now
+        open_now += 1  # with a sample there are two, and the first to end must leave the other its connection
         try:
             with ClusterEvaluator(opened, corpus, queries, qrels, settings) as made:
                 yield made
         finally:
-            opened.close()
+            open_now -= 1
+            if not open_now:
+                opened.close()
 
     return EngineChoice(f"{found.engine} {found.version} ({name})", opened=evaluator)
 
