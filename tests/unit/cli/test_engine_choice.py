@@ -22,7 +22,12 @@ def test_a_connection_stays_open_for_the_evaluator_that_outlives_another(
     monkeypatch.chdir(tmp_path)
     closed: list[EmbeddedEngine] = []
     close = EmbeddedEngine.close
-    monkeypatch.setattr(EmbeddedEngine, "close", lambda engine: (closed.append(engine), close(engine))[1])
+
+    def closing(engine: EmbeddedEngine) -> None:
+        closed.append(engine)
+        close(engine)
+
+    monkeypatch.setattr(EmbeddedEngine, "close", closing)
     corpus, queries, qrels = small()
     with session(Settings()) as work:
         opened = engine_choice(work, "local", tmp_path / "study", LivePace(0, 0)).opened
