@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from idxopt.errors import BuildError
 from idxopt.evaluation.judgments import Qrels, Query
 from idxopt.evaluation.metrics import parse_metric
 from idxopt.hashing import digest
+from idxopt.operators.registry import FORMS
 from idxopt.optimizer.ports import METRICS, Scores, Size
 from idxopt.optimizer.study.database import Database
 
@@ -45,6 +47,11 @@ class Setting:
     judged: str
     engine: str
 
+    @property
+    def scored_by(self) -> str:
+        """The engine, and what steps do in this release: scores of another meaning are never taken for the same."""
+        return f"{self.engine}, steps {_meaning()}"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredScores:
@@ -53,6 +60,12 @@ class StoredScores:
     scores: Scores
     seconds: float
     p95_ms: float | None = None
+
+
+@cache
+def _meaning() -> str:
+    """8 hex digits over the semantics versions of all forms of steps."""
+    return digest({name: form.version for name, form in FORMS.items()})[:8]
 
 
 def judged_digest(queries: Sequence[Query], qrels: Qrels) -> str:
@@ -74,7 +87,7 @@ class ScoreStore:
 
     def get(self, setting: Setting, program: str) -> StoredScores | None:
         """The scores of the program with this hash. Raises BuildError for values that cannot be read."""
-        key = (setting.corpus, setting.judged, program, setting.engine)
+        key = (setting.corpus, setting.judged, program, setting.scored_by)
         found = self._database.read(
             f"SELECT n, rows, bytes, views, seconds, p95_ms FROM scores WHERE {_KEY}",  # noqa: S608 - a constant
             key,
@@ -101,7 +114,7 @@ class ScoreStore:
 
     def put(self, setting: Setting, program: str, stored: StoredScores) -> None:
         """On disk when it returns. Scores that are there already stay: a program has one result."""
-        key = (setting.corpus, setting.judged, program, setting.engine)
+        key = (setting.corpus, setting.judged, program, setting.scored_by)
         size, values = stored.scores.size, stored.scores.values
         counts = (len(next(iter(values.values()))), size.rows, size.bytes, size.views)
         times = (stored.seconds, stored.p95_ms, time.time())

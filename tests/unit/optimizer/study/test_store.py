@@ -1,5 +1,6 @@
 """The databases of a study: trials and events, and scores that studies share."""
 
+import dataclasses
 import multiprocessing
 import sqlite3
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from idxopt.errors import BuildError
 from idxopt.evaluation.judgments import Query
+from idxopt.operators.registry import FORMS
 from idxopt.optimizer.edits import EDITS, edited
 from idxopt.optimizer.ports import METRICS, NDCG, Candidate, Proposal, Scores, Size
+from idxopt.optimizer.study import scores as scores_of_studies
 from idxopt.optimizer.study.scores import ScoreStore, Setting, StoredScores, judged_digest
 from idxopt.optimizer.study.store import StudyStore
 from tests.unit.optimizer.proposing import baseline
@@ -155,3 +158,14 @@ def test_the_digest_of_judged_queries_sees_text_grade_and_order() -> None:
         judged_digest(queries, {**qrels, "2": {"b": 1}}),
     }
     assert len(digests) == 4
+
+
+def test_scores_of_steps_with_another_meaning_are_not_taken(monkeypatch) -> None:
+    before = SETTING.scored_by
+    changed = {name: dataclasses.replace(form, version=form.version + 1) for name, form in FORMS.items()}
+    monkeypatch.setattr(scores_of_studies, "FORMS", changed)
+    scores_of_studies._meaning.cache_clear()
+    try:
+        assert SETTING.scored_by != before
+    finally:
+        scores_of_studies._meaning.cache_clear()
