@@ -40,7 +40,7 @@ def state(of: Mark) -> IndexState:
         ({"study": "s3"}, []),
         ({"every": True}, [OVER, RUNNING, OTHER]),
     ],
-    ids=str,
+    ids=["those whose time is over", "one study", "another study", "no study", "all"],
 )
 def test_who_goes(options, deleted):
     clone = replace(state(OVER), name=".idxopt-trial-s1-99999999")
