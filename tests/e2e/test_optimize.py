@@ -208,11 +208,15 @@ def test_synthetic_judgments_are_called_so_everywhere(here: Path) -> None:
     made = run("queries", "make", "pages.jsonl", "--out", "made", "--from", "titles")
     assert made.code == 0, made.err
     sets = ("--dev", "made", "--dev", "small", "--test-share", "0.2")
-    ran = run("optimize", "pages.jsonl", *sets, "--evaluations", "2", "--out", "synthetic")
+    whole = run("optimize", "pages.jsonl", *sets, "--out", "synthetic")
+    assert whole.code == 64, "the documents still have the texts of the queries"
+    assert "give made as the documents" in whole.err
+    assert not (here / "synthetic").exists()
+    ran = run("optimize", "made", *sets, "--evaluations", "2", "--out", "synthetic")
     assert ran.code == 0, ran.err
     words = "made: synthetic judgments (known-item from titles"
     assert f"! {words}" in ran.out
-    again = run("optimize", "pages.jsonl", *sets, "--evaluations", "2", "--out", "synthetic", "--json")
+    again = run("optimize", "made", *sets, "--evaluations", "2", "--out", "synthetic", "--json")
     assert words in again.document["synthetic"]
     record = json.loads((here / "synthetic" / "record.json").read_text(encoding="utf-8"))
     assert words in record["synthetic"]
@@ -226,7 +230,7 @@ def test_synthetic_judgments_are_called_so_everywhere(here: Path) -> None:
     listed = {one["study"]: one["synthetic"] for one in run("study", "list", "--json").document}
     assert (listed["synthetic"], listed["whole"]) == (["made"], [])
     assert "(synthetic" in run("study", "list", "synthetic").out
-    kill_inside_a_trial(here, "begun-synthetic", 1, ("pages.jsonl", "--dev", "made", "--evaluations", "4"))
+    kill_inside_a_trial(here, "begun-synthetic", 1, ("made", "--evaluations", "4"))
     assert "! synthetic judgments: made" in run("study", "show", "begun-synthetic").out
 
 

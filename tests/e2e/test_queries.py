@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -80,6 +81,44 @@ def test_headings_from_documents_to_figures(site: Path) -> None:
     compared = run("compare", "handbook", "run.trec", "--dataset", "judged")
     assert compared.out.count("synthetic judgments (known-item from headings)") == 1
     assert run("compare", "handbook", "run.trec", "--dataset", "judged", "--json").document["synthetic"]
+
+
+def test_a_study_reads_the_changed_documents_and_its_winner_the_whole_ones(site: Path) -> None:
+    made = run("queries", "make", "docs.jsonl", "--from", "headings", "--queries", "40", "--out", "judged")
+    (line,) = (line for line in made.out.splitlines() if line.startswith("Next: "))
+    assert line == "Next: idxopt optimize judged --name NAME --out studies/NAME"
+    for judgments in (("--dev", "judged"), ("--dataset", "judged"), ("--test", "judged", "--dev", "judged")):
+        refused = run("optimize", "docs.jsonl", *judgments, "--out", "study")
+        assert refused.code == ExitCode.USAGE
+        assert "docs.jsonl still has them" in refused.err
+        assert "idxopt optimize judged ..." in refused.err
+    files = ("--queries", "judged/queries.jsonl", "--qrels", "judged/qrels/test.tsv")
+    assert run("optimize", "docs.jsonl", *files, "--out", "study").code == ExitCode.USAGE
+    assert not (site / "study").exists()
+    few = ("--evaluations", "6", "--rule", "paper", "--no-latency")
+    ran = run("optimize", "judged", "--name", "handbook", "--out", "study", *few)
+    assert ran.code == ExitCode.OK, ran.err
+    assert "! the documents of this study have texts removed; they are whole in docs.jsonl" in ran.out
+    again = run("optimize", "judged", "--name", "handbook", "--out", "study", *few, "--json")
+    assert again.document["plan"].startswith("idxopt plan study/program.json --source docs.jsonl")
+    shutil.copy(site / "judged/corpus.jsonl", site / "copy.jsonl")
+    copied = run("optimize", "copy.jsonl", "--dev", "judged", "--out", "other", *few)
+    assert copied.code == ExitCode.OK, copied.err
+
+
+def test_too_few_queries_name_the_limit_that_makes_them_few(site: Path) -> None:
+    few = run("queries", "make", "docs.jsonl", "--from", "headings", "--from", "titles", "--out", "judged")
+    assert "! fewer than the 200 that were wanted: at most 1 of one document is taken" in few.out
+    assert "--per-document 2 allows more" in few.out
+    every = ("--from", "headings", "--per-document", "9")
+    assert "no more candidates are left" in run("queries", "make", "docs.jsonl", *every, "--out", "judged").out
+
+
+def test_the_next_command_maps_documents_alike(site: Path) -> None:
+    mapping = ("--id", "title", "--field", "body=text", "--out", "judged")
+    made = run("queries", "make", "docs.jsonl", "--from", "headings", *mapping)
+    assert made.code == ExitCode.OK, made.err
+    assert "Next: idxopt optimize judged --name NAME --id title --field body=text --out studies/NAME" in made.out
 
 
 def test_a_gate_over_them_says_so(site: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -69,7 +70,23 @@ def judged_sets(place: str, options: JudgmentOptions) -> list[JudgedSet]:
         JudgedSet(folder.resolve().name, str(folder), load_dataset_folder(folder), test=folder in options.test)
         for folder in (*options.dev, *options.test)
     ]
+    for each in sets:
+        _check_documents(place, each.place)
     return _distinct(sets)
+
+
+def _check_documents(place: str, judged: str) -> None:
+    """Known-item queries are copies of texts in the documents that they were made from: there, figures mean nothing."""
+    from idxopt.evaluation.synthetic.origin import changed_documents
+
+    changed = changed_documents(judged)
+    if changed is not None and not changed.holds(place):
+        folder = shlex.quote(str(changed.folder))
+        raise UsageError(
+            f"the queries of {judged} are texts of the documents that they were made from, and {place} still has them",
+            place="SOURCE",
+            remedy=f"give {folder} as the documents, where those texts are removed: idxopt optimize {folder} ...",
+        )
 
 
 def _stem(where: Path) -> str:

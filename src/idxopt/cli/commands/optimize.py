@@ -309,7 +309,7 @@ def optimize(
         )
         with stoppable(settings) as progress, _kept():
             result = run_study(inputs, out, progress)
-    _show(settings, result)
+    _show(settings, result, source)
     return ExitCode.OK if result.stopped is None else ExitCode.BUDGET
 
 
@@ -329,15 +329,20 @@ def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:
 
 
 def _plan_options(work: Session, source: str) -> str:
-    """What `idxopt plan` needs beside the program to put it where this command works."""
+    """What `idxopt plan` needs beside the program to put it where this command works, on the documents as they are."""
     import shlex
 
+    from idxopt.evaluation.synthetic.origin import changed_documents
+
+    changed = changed_documents(source)
+    source = changed.source if changed is not None else source
     cluster = f" --cluster {work.cluster}" if work.cluster else ""
     return f"--source {shlex.quote(source)}{cluster}"
 
 
-def _show(settings: Settings, result: StudyResult) -> None:
+def _show(settings: Settings, result: StudyResult, source: str) -> None:
     from idxopt.cli.render.studies import closing_lines, ending_json, finals_table, path_table, staged_table
+    from idxopt.evaluation.synthetic.origin import changed_documents
 
     record, folder = result.record, result.folder
     files = {"report": str(folder.report), "program": str(folder.program), "study": str(folder.path)}
@@ -351,8 +356,10 @@ def _show(settings: Settings, result: StudyResult) -> None:
         write(line)
     if result.stopped is not None:
         write(f"! stopped early: {result.stopped}; run the same command again to go on")
+    if (changed := changed_documents(source)) is not None:
+        write(f"! the documents of this study have texts removed; they are whole in {changed.source}")
     if not result.improved:
-        write("no change passed: the baseline stays")
+        write(record.without_change)
         return
     write(f"to see what it would change: {record.plan}")
     write(f"to put it live: {record.plan.replace('idxopt plan', 'idxopt apply', 1)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from idxopt.cli.streams import emit_json, write
 from idxopt.errors import ConfigError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from idxopt.evaluation.synthetic.clicks import Shown
     from idxopt.evaluation.synthetic.folder import Making
@@ -131,7 +132,7 @@ def make(
     if settings.json:
         emit_json(_json(out, making))
         return ExitCode.OK
-    for line in _lines(out, making):
+    for line in _lines(out, making, wanted):
         write(line)
     return ExitCode.OK
 
@@ -251,7 +252,7 @@ def _json(out: Path, making: Making) -> dict[str, Any]:
     }
 
 
-def _lines(out: Path, making: Making) -> Iterator[str]:
+def _lines(out: Path, making: Making, program: Program) -> Iterator[str]:
     facts = making.facts
     yield f"{len(making.made)} queries in {out}: synthetic judgments ({making.mark})"
     read = f"{facts['read_documents']} documents read"
@@ -264,7 +265,7 @@ def _lines(out: Path, making: Making) -> Iterator[str]:
     dropped = ", ".join(f"{reason.replace('_', ' ')} {count}" for reason, count in facts["dropped"].items())
     yield f"left out: {dropped or 'nothing'}"
     if facts.get("wanted_queries", 0) > len(making.made):
-        yield f"! fewer than the {facts['wanted_queries']} that were wanted: no more candidates are left"
+        yield f"! fewer than the {facts['wanted_queries']} that were wanted: {_shortage(facts)}"
     if "title" in facts.get("made", {}):
         yield "! titles were removed: programs that search titles look worse than they are, here"
     if making.cuts:
@@ -272,6 +273,28 @@ def _lines(out: Path, making: Making) -> Iterator[str]:
             f"The texts of the queries were removed from {len(making.cuts)} documents: the judgments are good only for "
             f"{out / 'corpus.jsonl'}, not for the documents as they were."
         )
-        yield f"Next: idxopt apply PROGRAM --source {out}, then idxopt evaluate NAME --dataset {out}"
+        place = shlex.quote(str(out))
+        yield f"Next: idxopt optimize {place} --name NAME{_mapping(program)} --out studies/NAME"
+        yield f"Or: idxopt apply PROGRAM --source {place}, then idxopt evaluate NAME --dataset {place}"
         return
     yield f"Next: idxopt evaluate NAME --dataset {out}"
+
+
+def _shortage(facts: Mapping[str, Any]) -> str:
+    """Why there are no more queries."""
+    left, limit = facts["candidates"] - facts["candidates_looked_at"], facts["per_document"]
+    if not left:
+        return "no more candidates are left"
+    return (
+        f"at most {limit} of one document {'is' if limit == 1 else 'are'} taken, so {left} candidates were not looked"
+        f" at; --per-document {limit + 1} allows more"
+    )
+
+
+def _mapping(program: Program) -> str:
+    """The options with which `optimize` reads the documents as `program` does; empty for its defaults."""
+    source = program.source
+    options = [] if source.id == "_id" else ["--id", source.id]
+    if dict(source.fields) != {"title": "title", "body": "text"}:
+        options += [word for name, path in source.fields.items() for word in ("--field", f"{name}={path}")]
+    return "".join(f" {shlex.quote(word)}" for word in options)
