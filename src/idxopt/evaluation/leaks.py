@@ -113,12 +113,19 @@ def missing_documents(qrels: Qrels, documents: Collection[str], *, allow_missing
     """Judged documents that are not in the corpus (`documents`: its ids).
 
     Raises EvaluationError, naming some, where there are any and `allow_missing` is not set: a relevant document that
-    cannot be found lowers every figure, whatever is changed.
+    cannot be found lowers every figure, whatever is changed. Where all are missing it is raised all the same: every
+    figure would be zero.
     """
     known = documents if isinstance(documents, set | frozenset | dict) else frozenset(documents)
     judged = [doc_id for graded in qrels.values() for doc_id in graded]
     absent = [doc_id for doc_id in judged if doc_id not in known]
     found = MissingDocuments(len(set(absent)), len(absent), len(set(judged)), tuple(sorted(set(absent))[:EXAMPLES]))
+    if absent and found.documents == found.judged:
+        raise EvaluationError(
+            f"none of the {found.judged} judged documents is in the corpus, for example "
+            f"{', '.join(map(repr, found.examples))}",
+            remedy="give the corpus that the judgments were made on, or check that ids are written alike (--id)",
+        )
     if absent and not allow_missing:
         raise EvaluationError(
             f"{found.documents} of {found.judged} judged documents are not in the corpus, for example "

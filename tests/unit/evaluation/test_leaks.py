@@ -40,6 +40,11 @@ def test_judged_documents_that_are_missing_are_an_error_that_names_some():
     assert (found.documents, found.judgments, found.judged, found.examples) == (2, 3, 3, ("away", "gone"))
 
 
+def test_all_missing_is_an_error_even_where_some_may_be():
+    with pytest.raises(EvaluationError, match="none of the 2 judged documents is in the corpus, for example 'a', 'b'"):
+        missing_documents({"1": {"a": 1}, "2": {"b": 1}}, ["./a", "./b"], allow_missing=True)
+
+
 def test_nothing_missing():
     assert missing_documents({"1": {"a": 1}}, {"a"}).documents == 0
 
