@@ -234,6 +234,20 @@ def test_synthetic_judgments_are_called_so_everywhere(here: Path) -> None:
     assert "! synthetic judgments: made" in run("study", "show", "begun-synthetic").out
 
 
+def test_the_winner_has_the_name_that_was_asked_for(here: Path) -> None:
+    given = json.loads((here / "whole" / "program.json").read_text(encoding="utf-8"))
+    asked = ("optimize", "small", "--program", "whole/program.json", "--evaluations", "1", "--no-latency")
+    ran = run(*asked, "--name", "handbook", "--out", "named", "--json")
+    assert ran.code == 0, ran.err
+    assert "the program is called handbook here and in its winner, not docs" in ran.err
+    assert ran.document["winner"]["name"] == "handbook"
+    assert json.loads((here / "named" / "record.json").read_text("utf-8"))["baseline"] == {**given, "name": "handbook"}
+    kept = run(*asked, "--out", "kept", "--json")
+    assert kept.document["winner"]["name"] == "docs"
+    assert "is called" not in kept.err
+    assert run(*asked, "--name", "No Name", "--out", "x").code == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

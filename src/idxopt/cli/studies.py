@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from idxopt.cli.mapping import mapped_program
 from idxopt.cli.operands import load_judgments
 from idxopt.cli.session import Session
+from idxopt.cli.streams import say
 from idxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from idxopt.program.schema import Program
     from idxopt.sources import Source
 
-EMBEDDED = "embedded"
+EMBEDDED, DEFAULT_NAME = "embedded", "docs"
 _GENERATOR = "proposer"
 _SAMPLE = 200
 _MAX_ID = 40
@@ -106,9 +107,15 @@ def _distinct(sets: list[JudgedSet]) -> list[JudgedSet]:
 
 
 def start_program(
-    work: Session, place: str, name: str, program: Path | None, field: list[str] | None, doc_id: str, markup: str
+    work: Session,
+    place: str,
+    name: str | None,
+    program: Path | None,
+    field: list[str] | None,
+    doc_id: str,
+    markup: str,
 ) -> Program:
-    """The baseline: the program that was given, or full-document BM25 over the mapped fields.
+    """The baseline: the program that was given, or full-document BM25 over the mapped fields; under `name`, if any.
 
     Raises ProgramError, SourceError, and UsageError where both are described.
     """
@@ -120,13 +127,24 @@ def start_program(
             raise UsageError(
                 "the program maps its fields itself", place="--field", remedy="leave --field or --program out"
             )
-        return load_program(program)
+        return _renamed(work, load_program(program), name)
+    name = DEFAULT_NAME if name is None else name
     known = "text" if markup == "auto" else markup
     mapped = mapped_program(name, field, doc_id, known, command="optimize")
     if markup == "auto":
         guess = _guessed(work.open_source(place, mapped), mapped)
         mapped = mapped_program(name, field, doc_id, guess, command="optimize")
     return baseline_program(mapped.source, name)
+
+
+def _renamed(work: Session, program: Program, name: str | None) -> Program:
+    """The program under another name, which is said. Raises ProgramError for what is no name."""
+    from idxopt.program.validate import program_from
+
+    if name is None or name == program.name:
+        return program
+    say(work.settings, f"the program is called {name} here and in its winner, not {program.name}")
+    return program_from({**program.model_dump(mode="json", by_alias=True, exclude_unset=True), "name": name}, "--name")
 
 
 def _guessed(source: Source, program: Program) -> str:

@@ -17,6 +17,7 @@ from idxopt.cli.settings import Settings
 from idxopt.cli.staging import StagedOptions, staged_by
 from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.cli.studies import (
+    DEFAULT_NAME,
     DOCUMENTS_PER_S,
     EMBEDDED,
     QUERIES_PER_S,
@@ -87,8 +88,14 @@ def optimize(
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", rich_help_panel=PROGRAM, help="Public name of the program.")
-    ] = "docs",
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            rich_help_panel=PROGRAM,
+            help=f"Public name of the winner. Default: that of --program, or {DEFAULT_NAME}.",
+        ),
+    ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
