@@ -106,7 +106,8 @@ class LegRanking(Protocol):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a candidate. `refused`: why it was not kept (None: kept). `gain`: mean over all dev queries of
-    the objective against the program that it would replace; `confidence`: share of bootstrap means above 0.
+    `metric` against the program that it would replace; `confidence`: share of bootstrap means above 0. `metric`: the
+    one that it passed on; where it is refused, the one of the objective that speaks most for it.
     """
 
     candidate: Candidate
@@ -115,6 +116,7 @@ class Outcome:
     gain: float | None = None
     confidence: float | None = None
     refused: str | None = None
+    metric: Metric | None = None
 
 
 @dataclass(frozen=True, slots=True)

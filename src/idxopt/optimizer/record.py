@@ -25,7 +25,7 @@ BASELINE, WINNER = "baseline", "winner"
 """The labels of the first and the last column; steps in between are labelled by `step N`."""
 
 Role = Literal["dev", "held_out", "test"]
-TrialStatus = Literal["kept", "refused", "invalid", "failed", "merged", "cut", "running"]
+TrialStatus = Literal["kept", "refused", "invalid", "failed", "merged", "cut", "running", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Objective:
 class Trial:
     """One program that was proposed.
 
+    `status` `waiting`: its round was not finished when the run ended; the next run decides about it.
     `values`: means over all dev queries; `gain`: paired difference of the objective to the program it would replace;
     `difference`: to the baseline; `held_out`: mean of the objective over the held-out queries, where it was read.
     `reason`: why it was not kept. `p95_ms`: of queries, where it was measured. `seconds`: of this trial; `money`: what
@@ -80,7 +81,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One accepted change. `gain`: paired, over all dev queries, to the program before; `held_out`: difference of the
+    """One accepted change. `gain`: of `metric`, the one that it passed on, paired, over all dev queries, to the program
+    before (None in records that did not keep it yet); `held_out`: difference of the
     objective to the baseline over the held-out queries; `cut`: the held-out queries cut it off the end of the path.
     """
 
@@ -92,6 +94,7 @@ class PathStep:
     hash: str
     held_out: Interval | None = None
     cut: bool = False
+    metric: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +352,21 @@ class StudyRecord:
     synthetic: str | None = None
     plan: str = ""
     version: int = VERSION
+
+    @property
+    def tried(self) -> tuple[Trial, ...]:
+        """The trials that were decided: without those that wait for the next run."""
+        return tuple(trial for trial in self.trials if trial.status not in ("running", "waiting"))
+
+    @property
+    def without_change(self) -> str:
+        """Why the winner is the baseline, for a study that kept no change."""
+        if self.finished:
+            return "no change passed: the baseline stays"
+        waiting = {trial.round for trial in self.trials if trial.status in ("running", "waiting")}
+        if not {trial.round for trial in self.trials} - waiting:
+            return "stopped before a round was finished: nothing is decided yet"
+        return "stopped early: no change has passed so far"
 
     def to_json(self) -> str:
         """One JSON object, indented. What `from_json` reads gives an equal record."""

@@ -84,7 +84,7 @@ def show_study(
         return ExitCode.OK
     refused = [trial for trial in record.trials if trial.status not in ("kept", "merged")]
     tables = [path_table(record)] if record.path else []
-    tables += [refused_table(refused if every else refused[:20]), finals_table(record)]
+    tables += [refused_table(refused if every else refused[:20], record.objective.metric), finals_table(record)]
     print_tables(settings, *tables, *([staged_table(record)] if record.staged else []))
     if len(refused) > 20 and not every:
         write(f"{len(refused) - 20} more were not kept; --all lists them")

@@ -56,11 +56,15 @@ def staged_table(record: StudyRecord) -> Table:
 
 
 def path_table(record: StudyRecord) -> Table:
-    """The accepted changes in their order, with the gain of each."""
+    """The accepted changes in their order, with the gain of each in the metric that it passed on."""
     table = Table(title="Accepted changes", title_justify="left")
     for heading in ("step", "trial", "change"):
         table.add_column(heading)
-    for heading in ("gain on dev\n[95% interval]", "confidence", "held-out against\nthe baseline"):
+    for heading in (
+        "gain on dev\n[95% interval]",
+        "confidence",
+        f"held-out {record.objective.metric}\nagainst the baseline",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("why", overflow="fold")
     for number, step in enumerate(record.path, 1):
@@ -68,7 +72,7 @@ def path_table(record: StudyRecord) -> Table:
             f"{number}{' (cut)' if step.cut else ''}",
             str(step.trial),
             escape(step.kind),
-            figure(step.gain, signed=True),
+            _named(step.metric, figure(step.gain, signed=True)),
             f"{step.confidence:.3f}",
             "-" if step.held_out is None else figure(step.held_out, signed=True),
             escape(step.why),
@@ -76,15 +80,19 @@ def path_table(record: StudyRecord) -> Table:
     return table
 
 
-def refused_table(trials: Sequence[Trial]) -> Table:
-    """The candidates that were not kept, with the reason of each."""
+def _named(metric: str | None, shown: str) -> str:
+    return f"{metric}\n{shown}" if metric else shown
+
+
+def refused_table(trials: Sequence[Trial], metric: str) -> Table:
+    """The candidates that were not kept, with the reason of each. `metric`: the one that their gains are of."""
     table = Table(title="Not kept", title_justify="left")
     for heading in ("trial", "round", "change", "status"):
         table.add_column(heading)
     table.add_column("gain on dev\n[95% interval]", justify="right")
     table.add_column("reason", overflow="fold")
     for trial in trials:
-        gain = "-" if trial.gain is None else figure(trial.gain, signed=True)
+        gain = "-" if trial.gain is None else _named(metric, figure(trial.gain, signed=True))
         reason = escape(shortened(" ".join((trial.reason or "").split()), 200))
         table.add_row(str(trial.number), str(trial.round), escape(trial.kind), trial.status, gain, reason)
     return table
@@ -94,7 +102,9 @@ def closing_lines(record: StudyRecord, files: Mapping[str, str]) -> Iterator[str
     """What to know beside the tables: objective, warnings, sample against full, cost, files."""
     constraint = f"; {record.objective.constraint} may not fall" if record.objective.constraint else ""
     yield f"the objective is {record.objective.metric}{constraint} ({record.objective.why})"
-    yield f"{counted(len(record.trials), 'program')} tried, {_kept(record)} kept; {record.settings.get('ended', '')}"
+    yield f"{counted(len(record.tried), 'program')} tried, {_kept(record)} kept; {record.settings.get('ended', '')}"
+    if left := len(record.trials) - len(record.tried):
+        yield f"! {counted(left, 'program')} of an unfinished round {'waits' if left == 1 else 'wait'} for the next run"
     if record.synthetic:
         yield f"! {record.synthetic}"
     for note in record.notes:
@@ -157,7 +167,7 @@ def listed(study: Study, *, plain: bool = False) -> dict[str, Any]:
         "baseline": f"{final.baseline.mean:.3f}" if final else "-",
         "best": figure(final.winner) if final else "-",
         "difference": figure(final.difference, signed=True) if final else "-",
-        "tried": max(0, len(study.trials) - 1),
+        "tried": max(0, len(study.trials) - 1) if record is None else len(record.tried),
         "kept": _kept(record) if record else "-",
         "created": study.manifest.created,
         "synthetic": [each.name for each in study.manifest.sets if each.synthetic],
@@ -178,7 +188,7 @@ def running_lines(study: Study) -> Iterator[str]:
         yield f"! synthetic judgments: {', '.join(made)}"
     for trial in study.trials[1:]:
         kind = trial.proposal.kind if trial.proposal else ""
-        gain = "" if trial.gain is None else f" {trial.gain:+.4f}"
+        gain = "" if trial.gain is None else f" {trial.metric or 'gain'} {trial.gain:+.4f}"
         reason = f" ({shortened(' '.join(trial.reason.split()), 120)})" if trial.reason else ""
         yield f"  {trial.number:>3} round {trial.round} {trial.status:<8} {kind}{gain}{reason}"
 
@@ -214,6 +224,7 @@ def trials_json(study: Study) -> list[dict[str, Any]]:
             "hash": one.hash,
             "status": one.status,
             "kind": one.proposal.kind if one.proposal else None,
+            "metric": one.metric,
             "gain": one.gain,
             "confidence": one.confidence,
             "reason": one.reason,

@@ -284,9 +284,9 @@ class Search:
         if judgement is None:
             return Outcome(candidate, self.round, "failed", refused=str(result)[:LONGEST_REASON])
         if candidate is best:
-            return Outcome(candidate, self.round, "kept", judgement.gain, judgement.confidence)
+            return Outcome(candidate, self.round, "kept", judgement.gain, judgement.confidence, metric=judgement.metric)
         reason = judgement.refused or "it passes, but another of its round is better"
-        return Outcome(candidate, self.round, "refused", judgement.gain, judgement.confidence, reason)
+        return Outcome(candidate, self.round, "refused", judgement.gain, judgement.confidence, reason, judgement.metric)
 
     def _keep(
         self, candidate: Candidate, scores: Scores | IdxoptError, judgement: Judgement | None, *, merged: bool

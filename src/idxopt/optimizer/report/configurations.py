@@ -18,7 +18,7 @@ def configurations(record: StudyRecord) -> Html:
     if not record.trials and not record.columns:
         return section("configurations", "1. Configurations", "What was tried.", nothing("No program was tried."))
     metrics = _metrics(record)
-    header: list[Child] = ["#", "change", "status", f"dev {metrics[0]}", "difference to baseline"]
+    header: list[Child] = ["#", "change", "status", f"dev {metrics[0]}", f"{metrics[0]} to baseline"]
     header += [*(f"dev {metric}" for metric in metrics[1:]), f"held-out {metrics[0]}"]
     header += ["p95", "bytes", "rows", "views", "time", "cost", ""]
     rows: list[list[Child]] = []
@@ -38,12 +38,17 @@ def configurations(record: StudyRecord) -> Html:
     return section(
         "configurations",
         "1. Configurations",
-        f"{how_many(len(record.trials), 'program was', 'programs were')} proposed, "
-        f"{sum(one.status in KEPT for one in record.trials)} kept. "
+        f"{how_many(len(record.tried), 'program was', 'programs were')} proposed, "
+        f"{sum(one.status in KEPT for one in record.trials)} kept{_waiting(record)}. "
         "Figures are means over all dev queries with 95% intervals; select a heading to sort.",
         box,
         table("Programs tried", header, rows, row_attributes=extras, id="trials", texts=(1, 2), class_="sortable"),
     )
+
+
+def _waiting(record: StudyRecord) -> str:
+    left = len(record.trials) - len(record.tried)
+    return f"; {how_many(left, 'more waits', 'more wait')} for the next run" if left else ""
 
 
 def _metrics(record: StudyRecord) -> list[str]:

@@ -125,26 +125,31 @@ def path(record: StudyRecord) -> Html:
     """Every accepted change with its gain over the program before."""
     title, metric = "Accepted path", record.objective.metric
     if not record.path:
-        return section("path", title, "What was kept.", nothing("No change was kept: the winner is the baseline."))
+        said = record.without_change
+        return section("path", title, "What was kept.", nothing(f"{said[0].upper()}{said[1:]}."))
     rows = [
         (
             f"{number_}",
             [el("strong", one.kind), " ", el("small", one.why, class_="why")],
             el("a", f"trial {one.trial}", href=f"#trial-{one.trial}"),
-            shown_difference(one.gain),
+            [f"{one.metric} " if one.metric else "", shown_difference(one.gain)],
             f"{one.confidence:.3f}",
             shown_difference(one.held_out),
             "cut by the held-out queries" if one.cut else "kept",
         )
         for number_, one in enumerate(record.path, 1)
     ]
-    drawn = [(f"{place} {one.kind}{' (cut)' if one.cut else ''}", one.gain) for place, one in enumerate(record.path, 1)]
-    heads = ("step", "change", "trial", f"gain in dev {metric}", "confidence", "held-out to baseline", "")
+    drawn = [
+        (f"{place} {one.kind}{f', {one.metric}' if one.metric else ''}{' (cut)' if one.cut else ''}", one.gain)
+        for place, one in enumerate(record.path, 1)
+    ]
+    heads = ("step", "change", "trial", "gain on dev", "confidence", f"held-out {metric} to baseline", "")
     return section(
         "path",
         title,
-        "Gain: paired difference to the program before, over all dev queries. Held-out: difference to the baseline, "
+        "Gain: paired difference to the program before, over all dev queries, in the metric that the step passed on, "
+        "which is named. Held-out: difference to the baseline, "
         "read once, at the end.",
-        forest("Gain of each accepted change", f"gain in {metric}", drawn),
+        forest("Gain of each accepted change", "gain in the metric of the step", drawn),
         table("Accepted changes", heads, rows, texts=(1, 2, 6)),
     )

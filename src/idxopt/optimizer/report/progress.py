@@ -71,7 +71,7 @@ def _points(record: StudyRecord, places: Sequence[float]) -> list[_Point]:
 def _drawing(
     record: StudyRecord, places: Sequence[float], label: str, text: Callable[[float], str], least: float = 0.0
 ) -> Html:
-    points = _points(record, places)
+    metric, points = record.objective.metric, _points(record, places)
     held = [(0.0, one.mean)] if (one := column_mean(record, record.objective.metric, BASELINE, "held_out")) else []
     held += [(point.at, point.trial.held_out.mean) for point in points if point.trial.held_out is not None]
     values = [value for point in points for value in (point.value, point.best) if value is not None]
@@ -85,7 +85,7 @@ def _drawing(
         parts.append(el("path", d=line, class_="line held"))
         parts += [mark("diamond", x(at), y(value), f"held-out {number(value)}", "held") for at, value in held]
     for point in points:
-        parts.append(_mark(point, x(point.at), _BOTTOM - 8 if point.value is None else y(point.value)))
+        parts.append(_mark(point, x(point.at), _BOTTOM - 8 if point.value is None else y(point.value), metric))
     parts += legend(
         [
             ("dot", "gain", "kept"),
@@ -108,13 +108,13 @@ def _best_line(record: StudyRecord, points: Sequence[_Point], x: Scale, y: Scale
     return [el("path", d=path, class_="line best")] if path else []
 
 
-def _mark(point: _Point, x: float, y: float) -> Html:
+def _mark(point: _Point, x: float, y: float, metric: str) -> Html:
     trial = point.trial
     said = f"trial {trial.number}: {trial.kind}, {trial.status}"
     if point.value is not None:
         said += f", {number(point.value)}"
     if trial.gain is not None:
-        said += f", gain {counted(trial.gain, signed=True)}"
+        said += f", gain in {metric} {counted(trial.gain, signed=True)}"
     if trial.reason:
         said += f": {trial.reason}"
     if trial.status in (*KEPT, "cut"):

@@ -17,7 +17,7 @@ from idxopt.optimizer.ports import Candidate, Scores
 from idxopt.optimizer.splits import HeldOut
 from idxopt.optimizer.study.inputs import Progress
 from idxopt.optimizer.study.scoring import Result, Scoring
-from idxopt.optimizer.study.store import Status, StoredTrial, StudyStore
+from idxopt.optimizer.study.store import Decision, Status, StoredTrial, StudyStore
 
 BASELINE_TRIAL = 0
 _STATUS: dict[str, Status] = {"kept": "complete", "refused": "refused", "invalid": "invalid", "failed": "failed"}
@@ -54,7 +54,7 @@ class Driver:
         if result.scores is None:
             raise result.error or BuildError("the baseline has no scores", remedy="look at the program")
         self._note(BASELINE_TRIAL, result)
-        self._store.decide([(BASELINE_TRIAL, "complete", None, None, None)])
+        self._store.decide([Decision(BASELINE_TRIAL, "complete")])
         self._next = BASELINE_TRIAL + 1
         return result.scores.scores
 
@@ -101,14 +101,15 @@ class Driver:
             trial.hash: BuildError(trial.reason or "it failed before") for trial in trials if trial.status == "failed"
         }
         waiting = [candidate for candidate in pending if candidate.hash not in results]
-        if self._late():
+        replayed = all(trial.status != "running" for trial in trials)  # decided by an earlier run: scores are there
+        if self._late() and not replayed:
             return results, _OUT_OF_TIME
         for result in self._scoring.results(waiting):
             self._note(numbers[result.candidate.hash], result)
             results[result.candidate.hash] = result.error or _scores_of(result)
             self._done += 1
             self._progress.advance("score programs", self._done, 0)
-            if self._late() and len(results) < len(pending):
+            if self._late() and not replayed and len(results) < len(pending):
                 return results, _OUT_OF_TIME
         return results, None
 
@@ -131,7 +132,9 @@ class Driver:
             if number is None:
                 number, self._next = self._next, self._next + 1
                 self._store.begin(number, outcome.round, outcome.candidate, self._engine)
-            decisions.append((number, _STATUS[outcome.status], outcome.refused, outcome.gain, outcome.confidence))
+            metric = None if outcome.metric is None else str(outcome.metric)
+            status = _STATUS[outcome.status]
+            decisions.append(Decision(number, status, outcome.refused, outcome.gain, outcome.confidence, metric))
         self._store.decide(decisions)
 
 

@@ -119,8 +119,8 @@ def _trial(finished: Finished, one: StoredTrial, steps: Mapping[str, int], plan:
 
 
 def _status(found: Found, one: StoredTrial, place: int | None) -> TrialStatus:
-    if one.status == "running":
-        return "running"
+    if one.status == "running" or (one.status == "complete" and place is None):
+        return "waiting"  # its round is decided anew, as a whole, when the study goes on
     if place is None:
         return _STATUS[one.status]
     if place >= found.cut.kept:
@@ -146,6 +146,7 @@ def path_of(finished: Finished, stored: Sequence[StoredTrial]) -> tuple[PathStep
             hash=step.candidate.hash,
             held_out=_paired(step.scores, finished.baseline, metric, held_out, resamples=10_000),
             cut=place >= finished.found.cut.kept,
+            metric=str(step.metric),
         )
         for place, step in enumerate(finished.found.path)
     )

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS trials (
   status TEXT NOT NULL CHECK (status IN ('running', 'complete', 'refused', 'invalid', 'failed')),
   reason TEXT, gain REAL, confidence REAL, seconds REAL NOT NULL DEFAULT 0, p95_ms REAL,
   cached INTEGER NOT NULL DEFAULT 0, engine TEXT NOT NULL, against TEXT,
-  started_at REAL NOT NULL
+  started_at REAL NOT NULL, metric TEXT
 );
 CREATE TABLE IF NOT EXISTS answers (
   model TEXT NOT NULL, prompt TEXT NOT NULL, text TEXT NOT NULL, tokens_in INTEGER NOT NULL,
@@ -45,7 +45,7 @@ _UNHEARD = "none"
 """`finish` of a request that stayed without an answer."""
 _TRIAL = (
     "number, round, hash, program, proposal, status, reason, gain, confidence, seconds, p95_ms, cached, engine,"
-    " against, started_at"
+    " against, started_at, metric"
 )
 
 
@@ -55,7 +55,7 @@ class StoredTrial:
 
     `status`: `running`; `complete`: scored and kept; `refused`: scored and not kept; `invalid`: no valid program;
     `failed`: it could not be built or scored. `reason` says why where it was not kept. `gain` and `confidence` are
-    those of the decision. `seconds`: what scoring took, also where an earlier run did it (`cached`).
+    those of the decision, of `metric`. `seconds`: what scoring took, also where an earlier run did it (`cached`).
     `against`: hash of the program that it would have replaced.
     """
 
@@ -74,6 +74,19 @@ class StoredTrial:
     cached: bool = False
     against: str | None = None
     started_at: float = 0.0
+    metric: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How a trial ended. `gain` and `confidence` are of `metric`."""
+
+    number: int
+    status: Status
+    reason: str | None = None
+    gain: float | None = None
+    confidence: float | None = None
+    metric: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,15 @@ class StudyStore:
     @classmethod
     def open(cls, path: Path) -> StudyStore:
         """Opens or makes the file. Raises BuildError where it cannot be used."""
-        return cls(Database(path, _SCHEMA, _VERSION, what="the database of a study"))
+        database = Database(path, _SCHEMA, _VERSION, what="the database of a study")
+        try:
+            with database.transaction() as db:
+                if "metric" not in {column[1] for column in db.execute("PRAGMA table_info(trials)")}:
+                    db.execute("ALTER TABLE trials ADD COLUMN metric TEXT")  # begun before trials told their metric
+        except BaseException:
+            database.close()
+            raise
+        return cls(database)
 
     def close(self) -> None:
         self._database.close()
@@ -162,12 +183,12 @@ class StudyStore:
                 (seconds, p95_ms, int(cached), number),
             )
 
-    def decide(self, decisions: Sequence[tuple[int, Status, str | None, float | None, float | None]]) -> None:
-        """Ends the trials of a round at once: (number, status, reason, gain, confidence)."""
+    def decide(self, decisions: Sequence[Decision]) -> None:
+        """Ends the trials of a round at once."""
         with self._database.transaction() as db:
             db.executemany(
-                "UPDATE trials SET status = ?, reason = ?, gain = ?, confidence = ? WHERE number = ?",
-                [(status, reason, gain, confidence, number) for number, status, reason, gain, confidence in decisions],
+                "UPDATE trials SET status = ?, reason = ?, gain = ?, confidence = ?, metric = ? WHERE number = ?",
+                [(one.status, one.reason, one.gain, one.confidence, one.metric, one.number) for one in decisions],
             )
 
     def trial(self, number: int) -> StoredTrial | None:
@@ -271,6 +292,7 @@ def _trial(row: tuple[Any, ...]) -> StoredTrial:
         engine,
         against,
         at,
+        metric,
     ) = row
     return StoredTrial(
         number=number,
@@ -288,6 +310,7 @@ def _trial(row: tuple[Any, ...]) -> StoredTrial:
         cached=bool(cached),
         against=against,
         started_at=at,
+        metric=metric,
     )
 
 

@@ -122,6 +122,17 @@ def test_synthetic_judgments_and_unfinished_studies_are_said_first():
     assert "Unfinished" in text_of(render(replace(real, finished=False)))
 
 
+def test_the_gain_of_a_step_is_named_by_the_metric_that_it_passed_on():
+    record = filled(4)
+    path = tuple(
+        replace(step, metric=metric) for step, metric in zip(record.path, ("Recall@100", "nDCG@10") * 2, strict=False)
+    )
+    page = text_of(render(replace(record, path=path)))
+    gain = record.path[0].gain
+    assert re.search(rf"Recall@100 \W*{re.escape(f'{gain.mean:+.3f}'.replace('0.', '.'))}", page)
+    assert f"1 {record.path[0].kind}, Recall@100" in page
+
+
 def test_means_have_their_interval_and_n():
     page = text_of(render(filled(10)))
     shown = re.findall(r"[+-]?\d?\.\d{3} \[[+-]?\d?\.\d{3}, [+-]?\d?\.\d{3}\] n=\d+", page)

@@ -1,6 +1,7 @@
 """Studies from their inputs to their record: repeatable, resumable, the same with one worker and two."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from idxopt.evaluation.judgments import JudgedQueries
 from idxopt.optimizer.baseline import baseline_program
 from idxopt.optimizer.ports import NDCG, RECALL, Candidate, Scores, Size
 from idxopt.optimizer.record import StudyRecord
+from idxopt.optimizer.report.page import render
 from idxopt.optimizer.study.folder import StudyFolder
 from idxopt.optimizer.study.inputs import Quiet, RunLimits, StudySettings
 from idxopt.optimizer.study.latency import MOST_ROWS, Measurable, latencies
@@ -156,10 +158,25 @@ def test_out_of_time_it_stops_with_what_it_has_and_goes_on_later(
     assert not late.record.finished
     assert not late.record.path
     assert late.program == inputs(collection).baseline
+    assert {trial.status for trial in late.record.trials} == {"waiting"}
+    assert not late.record.tried
+    assert late.record.without_change.startswith("stopped before a round was finished")
+    assert "Stopped before a round was finished" in render(late.record)
     on = run_study(inputs(collection), folder)
     assert on.stopped is None
     assert found(on.record) == found(done[1])
     assert any(note.kind == "held-out" for note in on.record.notes), "the second look at held-out queries is said"
+
+
+def test_out_of_time_again_it_keeps_what_was_decided_before(
+    collection: Path, done: tuple[Path, StudyRecord], tmp_path: Path
+) -> None:
+    folder = tmp_path / "again"
+    shutil.copytree(done[0], folder)
+    again = run_study(inputs(collection, limits=RunLimits(time_s=0.0)), folder)
+    assert found(again.record) == found(done[1])
+    assert [step.metric for step in again.record.path] == [step.metric for step in done[1].path]
+    assert {step.metric for step in again.record.path} <= {"Recall@100", "nDCG@10"}
 
 
 def test_random_programs_stand_beside_the_search_and_change_nothing_in_it(

@@ -1,5 +1,6 @@
 """The databases of a study: trials and events, and scores that studies share."""
 
+import contextlib
 import dataclasses
 import multiprocessing
 import sqlite3
@@ -15,7 +16,7 @@ from idxopt.optimizer.edits import EDITS, edited
 from idxopt.optimizer.ports import METRICS, NDCG, Candidate, Proposal, Scores, Size
 from idxopt.optimizer.study import scores as scores_of_studies
 from idxopt.optimizer.study.scores import ScoreStore, Setting, StoredScores, judged_digest
-from idxopt.optimizer.study.store import StudyStore
+from idxopt.optimizer.study.store import Decision, StudyStore
 from tests.unit.optimizer.proposing import baseline
 
 SETTING = Setting("corpus", "judged", "embedded")
@@ -35,20 +36,30 @@ def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
     store = StudyStore.open(tmp_path / "study.sqlite")
     store.begin(1, 1, candidate(), "embedded", "before")
     store.scored(1, seconds=2.0, p95_ms=3.0, cached=True)
-    store.decide([(1, "refused", "it gains nothing", 0.001, 0.6)])
+    store.decide([Decision(1, "refused", "it gains nothing", 0.001, 0.6, "nDCG@10")])
     store.close()
     again = StudyStore.open(tmp_path / "study.sqlite")
     (trial,) = again.trials()
     assert trial.proposal == candidate().proposal
     assert (trial.status, trial.reason, trial.gain, trial.confidence) == ("refused", "it gains nothing", 0.001, 0.6)
+    assert trial.metric == "nDCG@10"
     assert (trial.seconds, trial.p95_ms, trial.cached, trial.against) == (2.0, 3.0, True, "before")
     again.close()
+
+
+def test_a_database_from_before_metrics_were_kept_gets_their_column(tmp_path: Path) -> None:
+    StudyStore.open(tmp_path / "study.sqlite").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "study.sqlite")) as old:
+        old.execute("ALTER TABLE trials DROP COLUMN metric")
+    store = StudyStore.open(tmp_path / "study.sqlite")
+    assert store.begin(1, 1, candidate(), "embedded").metric is None
+    store.close()
 
 
 def test_a_running_trial_is_dropped_and_a_decided_one_stays(tmp_path: Path) -> None:
     store = StudyStore.open(tmp_path / "study.sqlite")
     store.begin(0, 0, Candidate.of(baseline()), "embedded")
-    store.decide([(0, "complete", None, None, None)])
+    store.decide([Decision(0, "complete")])
     store.begin(1, 1, candidate(), "embedded", "before")
     assert store.drop_running() == 1
     assert [trial.number for trial in store.trials()] == [0]
