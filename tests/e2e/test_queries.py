@@ -102,8 +102,9 @@ def test_a_study_reads_the_changed_documents_and_its_winner_the_whole_ones(site:
     again = run("optimize", "judged", "--name", "handbook", "--out", "study", *few, "--json")
     assert again.document["plan"].startswith("idxopt plan study/program.json --source docs.jsonl")
     shutil.copy(site / "judged/corpus.jsonl", site / "copy.jsonl")
-    copied = run("optimize", "copy.jsonl", "--dev", "judged", "--out", "other", *few)
+    copied = run("optimize", "copy.jsonl", "--dev", "judged", "--out", "other", *few, "--json")
     assert copied.code == ExitCode.OK, copied.err
+    assert "--source docs.jsonl" in copied.document["plan"]
 
 
 def test_too_few_queries_name_the_limit_that_makes_them_few(site: Path) -> None:
@@ -115,10 +116,10 @@ def test_too_few_queries_name_the_limit_that_makes_them_few(site: Path) -> None:
 
 
 def test_the_next_command_maps_documents_alike(site: Path) -> None:
-    mapping = ("--id", "title", "--field", "body=text", "--out", "judged")
-    made = run("queries", "make", "docs.jsonl", "--from", "headings", *mapping)
+    mapping = ("--id", "title", "--field", "body=text", "--markup", "text", "--out", "judged")
+    made = run("queries", "make", "docs.jsonl", "--from", "sentences", *mapping)
     assert made.code == ExitCode.OK, made.err
-    assert "Next: idxopt optimize judged --name NAME --id title --field body=text --out studies/NAME" in made.out
+    assert "Next: idxopt optimize judged --name NAME --id title --field body=text --markup text --out " in made.out
 
 
 def test_a_gate_over_them_says_so(site: Path) -> None:

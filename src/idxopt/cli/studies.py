@@ -18,6 +18,7 @@ from idxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from idxopt.evaluation.judgments import Qrels, Query
+    from idxopt.evaluation.synthetic.origin import Changed
     from idxopt.models.ports import Generator
     from idxopt.optimizer.corpus import Corpus
     from idxopt.optimizer.ports import Evaluator
@@ -88,6 +89,14 @@ def _check_documents(place: str, judged: str) -> None:
             place="SOURCE",
             remedy=f"give {folder} as the documents, where those texts are removed: idxopt optimize {folder} ...",
         )
+
+
+def texts_removed(place: str, sets: Sequence[JudgedSet]) -> Changed | None:
+    """The folder of known items whose changed documents are at `place`; None for documents as they were."""
+    from idxopt.evaluation.synthetic.origin import changed_documents
+
+    found = (changed_documents(where) for where in (place, *(each.place for each in sets)))
+    return next((changed for changed in found if changed is not None and changed.holds(place)), None)
 
 
 def _stem(where: Path) -> str:

@@ -27,6 +27,7 @@ from idxopt.cli.studies import (
     judged_sets,
     proposing_model,
     start_program,
+    texts_removed,
 )
 from idxopt.cli.units import parse_seconds
 from idxopt.errors import ExitCode, UsageError
@@ -300,6 +301,7 @@ def optimize(
         latency_s=0.0 if no_latency else LATENCY_S,
     )
     sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
+    changed = texts_removed(source, sets)
     with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):
         baseline = start_program(work, source, name, program, field, doc_id, markup)
         inputs = StudyInputs(
@@ -311,12 +313,12 @@ def optimize(
             engine=engine_choice(work, engine, out, LivePace(documents_per_second, queries_per_second)),
             settings=study_settings,
             limits=limits,
-            plan_options=_plan_options(work, source),
+            plan_options=_plan_options(work, source if changed is None else changed.source),
             staged=staged_by(work, StagedOptions(staged, embedder, dimension, reranker)),
         )
         with stoppable(settings) as progress, _kept():
             result = run_study(inputs, out, progress)
-    _show(settings, result, source)
+    _show(settings, result, None if changed is None else changed.source)
     return ExitCode.OK if result.stopped is None else ExitCode.BUDGET
 
 
@@ -336,20 +338,16 @@ def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:
 
 
 def _plan_options(work: Session, source: str) -> str:
-    """What `idxopt plan` needs beside the program to put it where this command works, on the documents as they are."""
+    """What `idxopt plan` needs beside the program to put it where this command works."""
     import shlex
 
-    from idxopt.evaluation.synthetic.origin import changed_documents
-
-    changed = changed_documents(source)
-    source = changed.source if changed is not None else source
     cluster = f" --cluster {work.cluster}" if work.cluster else ""
     return f"--source {shlex.quote(source)}{cluster}"
 
 
-def _show(settings: Settings, result: StudyResult, source: str) -> None:
+def _show(settings: Settings, result: StudyResult, whole: str | None) -> None:
+    """`whole`: where the documents are as they were, if the study read them without the texts of its queries."""
     from idxopt.cli.render.studies import closing_lines, ending_json, finals_table, path_table, staged_table
-    from idxopt.evaluation.synthetic.origin import changed_documents
 
     record, folder = result.record, result.folder
     files = {"report": str(folder.report), "program": str(folder.program), "study": str(folder.path)}
@@ -363,8 +361,8 @@ def _show(settings: Settings, result: StudyResult, source: str) -> None:
         write(line)
     if result.stopped is not None:
         write(f"! stopped early: {result.stopped}; run the same command again to go on")
-    if (changed := changed_documents(source)) is not None:
-        write(f"! the documents of this study have texts removed; they are whole in {changed.source}")
+    if whole is not None:
+        write(f"! the documents of this study have texts removed; they are whole in {whole}")
     if not result.improved:
         write(record.without_change)
         return

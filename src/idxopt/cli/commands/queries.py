@@ -297,4 +297,6 @@ def _mapping(program: Program) -> str:
     options = [] if source.id == "_id" else ["--id", source.id]
     if dict(source.fields) != {"title": "title", "body": "text"}:
         options += [word for name, path in source.fields.items() for word in ("--field", f"{name}={path}")]
+    if source.markup != "markdown":
+        options += ["--markup", source.markup]
     return "".join(f" {shlex.quote(word)}" for word in options)
