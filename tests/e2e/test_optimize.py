@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -27,6 +28,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the small collection, and a study of it that ran undisturbed."""
     folder = tmp_path_factory.mktemp("optimize")
     write_collection(folder / "small")
+    (folder / "bare").mkdir()
+    lines = (folder / "small" / "corpus.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "bare" / "corpus.jsonl").write_text("".join(lines[:60]), encoding="utf-8")
     ran = call("optimize", *OPTIONS, "--out", "whole", "--json", folder=folder)
     assert ran.code == 0, ran.err
     (folder / "whole.json").write_text(ran.out, encoding="utf-8")
@@ -245,7 +249,7 @@ def test_the_winner_has_the_name_that_was_asked_for(here: Path) -> None:
     kept = run(*asked, "--out", "kept", "--json")
     assert kept.document["winner"]["name"] == "docs"
     assert "is called" not in kept.err
-    assert run(*asked, "--name", "No Name", "--out", "x").code == 1
+    assert run(*asked, "--name", "No Name", "--out", "x").code == 64
 
 
 @pytest.mark.parametrize(
@@ -261,6 +265,24 @@ def test_the_winner_has_the_name_that_was_asked_for(here: Path) -> None:
         (("optimize", "small", "--out", "small"), 64, "holds other files"),
         (("optimize", "small", "--out", "x", "--test", "nowhere"), 1, "is not a folder"),
         (("optimize", *OPTIONS, "--out", "whole", "--seed", "1"), 1, "begun with other settings: seed was 0, is 1"),
+        (("optimize", "small", "--out", "x", "--dev", "small", "--split", "test"), 64, "not used with --dev"),
+        (("optimize", "small", "--out", "x", "--dev", "small", "--dataset", "small"), 64, "exclude each other"),
+        (("optimize", "small", "--out", "x", "--dev", "small", "--dev", "./small"), 64, "given twice"),
+        (("optimize", "small", "--out", "x", "--dev", "small", "--test", "small"), 64, "given as --test too"),
+        (("optimize", "small", "--out", "x", "--test", "small", "--test-share", "0.2"), 64, "leave one of them out"),
+        (("optimize", "small", "--out", "x", "--dataset", "small", "--test", "small"), 1, "also in a test set"),
+        (("optimize", "small/corpus.jsonl", "--out", "x"), 64, "idxopt queries make"),
+        (("optimize", "bare", "--out", "x"), 1, "--dev FOLDER; `idxopt queries make`"),
+        (("optimize", "bare", "--dev", "small", "--out", "x"), 1, "--allow-missing"),
+        (("optimize", "bare", "--dev", "small", "--out", "x"), 1, "error: small: "),
+        (("optimize", "small", "--out", "bare/corpus.jsonl"), 64, "is a file"),
+        (("optimize", "small", "--out", "x", "--name", "Bad Name"), 64, "error: --name: "),
+        (("optimize", "small", "--out", "x", "--program", "whole/program.json", "--name", "A"), 64, "error: --name: "),
+        (("optimize", "small", "--out", "x", "--max-p95", "abc"), 64, "50ms"),
+        (("optimize", "small", "--out", "x", "--field", "body=nosuch"), 1, "--field"),
+        (("optimize", *OPTIONS, "--out", "whole", "--evaluations", "9"), 1, "--scores whole/scores.sqlite"),
+        (("canary", "stop", "nobody", "--yes"), 1, "nothing was built under this name"),
+        (("canary", "status", "nobody"), 1, "idxopt apply program.json"),
         (("study", "show", "small"), 64, "is no folder of a study"),
         (("study", "export", "whole", "--point", "999"), 64, "no program of trial 999"),
         (("study", "export", "whole", "--out", "small/qrels/test.tsv"), 64, "it would be lost"),
@@ -276,6 +298,19 @@ def test_wrong_use_says_what_to_do(here: Path, arguments: tuple[str, ...], code:
     refused = run(*arguments, "--json")
     assert refused.code == code
     assert refused.document["error"]["message"]
+    assert not (here / "x" / "study.sqlite").exists()
+
+
+def test_a_damaged_study_does_not_hide_the_others(here: Path) -> None:
+    damaged = here / "several" / "damaged"
+    shutil.copytree(here / "whole", here / "several" / "good")
+    shutil.copytree(here / "whole", damaged)
+    (damaged / "record.json").write_text("{", encoding="utf-8")
+    listed = run("study", "list", "several")
+    assert listed.code == 0
+    assert "! several/damaged is damaged: " in listed.out
+    states = {one["study"]: one["state"] for one in run("study", "list", "several", "--json").document}
+    assert states == {"several/good": "finished", "several/damaged": "damaged"}
 
 
 def test_a_study_in_which_nothing_happened_yet_can_be_looked_at(here: Path) -> None:
@@ -285,7 +320,7 @@ def test_a_study_in_which_nothing_happened_yet_can_be_looked_at(here: Path) -> N
     assert "no result yet" in shown.out
     assert run("study", "export", "begun").code == 1
     assert run("study", "export", "begun", "--point", "0").code == 0
-    assert run("study", "diagnose", "begun").code == 1
+    assert "has no result yet" in run("study", "diagnose", "begun").err
     assert run("study", "report", "begun").code == 1
 
 

@@ -14,10 +14,10 @@ from idxopt.cli.mapping import mapped_program
 from idxopt.cli.operands import load_judgments
 from idxopt.cli.session import Session
 from idxopt.cli.streams import say
-from idxopt.errors import UsageError
+from idxopt.errors import ProgramError, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from idxopt.evaluation.judgments import Qrels, Query
+    from idxopt.evaluation.judgments import JudgedQueries, Qrels, Query
     from idxopt.evaluation.synthetic.origin import Changed
     from idxopt.models.ports import Generator
     from idxopt.optimizer.corpus import Corpus
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 EMBEDDED, DEFAULT_NAME = "embedded", "docs"
 _GENERATOR = "proposer"
 _SAMPLE = 200
+_MAKE = "`idxopt queries make` makes some from the documents"
 _MAX_ID = 40
 DOCUMENTS_PER_S, QUERIES_PER_S = 1_000.0, 50.0
 """What a study sends to a cluster, at most: others search there too."""
@@ -37,7 +38,7 @@ _NOT_IN_IDS = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class JudgmentOptions:
-    """Where judged queries are. `dev`, `test`: folders."""
+    """Where judged queries are. `dev`, `test`: folders; `test_share`: of the queries of every other set."""
 
     queries: Path | None = None
     qrels: Path | None = None
@@ -45,6 +46,28 @@ class JudgmentOptions:
     split: str | None = None
     dev: Sequence[Path] = ()
     test: Sequence[Path] = ()
+    test_share: float = 0.0
+
+    def check(self) -> None:
+        """Raises UsageError for options that contradict each other: none is left unused in silence."""
+        others = {"--queries": self.queries, "--qrels": self.qrels, "--dataset": self.dataset}
+        if self.dev and (given := [option for option, value in others.items() if value is not None]):
+            remedy = "leave one of them out; a folder that holds queries and judgments can be another --dev FOLDER"
+            raise UsageError(f"exclude each other: {', '.join(('--dev', *given))}", place="--dev", remedy=remedy)
+        if self.dev and self.split is not None:
+            remedy = "leave --split out, or give --dataset FOLDER with it instead of --dev FOLDER"
+            raise UsageError("is not used with --dev", place="--split", remedy=remedy)
+        if self.test and self.test_share:
+            remedy = "leave one of them out: --test names the test queries, --test-share draws them"
+            raise UsageError("exclude each other", place="--test, --test-share", remedy=remedy)
+        for option, folders in (("--dev", self.dev), ("--test", self.test)):
+            twice = [folder for place, folder in enumerate(folders) if folder.resolve() in _resolved(folders[:place])]
+            if twice:
+                raise UsageError(f"{twice[0]} is given twice", place=option, remedy="give every folder once")
+
+
+def _resolved(folders: Sequence[Path]) -> set[Path]:
+    return {folder.resolve() for folder in folders}
 
 
 def judged_sets(place: str, options: JudgmentOptions) -> list[JudgedSet]:
@@ -55,6 +78,7 @@ def judged_sets(place: str, options: JudgmentOptions) -> list[JudgedSet]:
     from idxopt.evaluation.datasets import load_dataset_folder
     from idxopt.optimizer.study.inputs import JudgedSet
 
+    options.check()
     sets = []
     if options.queries is not None or options.qrels is not None or options.dataset is not None:
         judged = load_judgments(options.queries, options.qrels, options.dataset, options.split, texts=True).judged
@@ -65,16 +89,34 @@ def judged_sets(place: str, options: JudgmentOptions) -> list[JudgedSet]:
             raise UsageError(
                 f"nothing says which queries are judged, and {place} is no BEIR folder",
                 place="--dev",
-                remedy="add --dev FOLDER, or --queries FILE --qrels FILE",
+                remedy=f"add --dev FOLDER, or --queries FILE --qrels FILE; {_MAKE}",
             )
-        sets.append(JudgedSet(Path(place).resolve().name, place, load_dataset_folder(Path(place), options.split)))
+        sets.append(JudgedSet(Path(place).resolve().name, place, _judged_in(place, options.split)))
     sets += [
         JudgedSet(folder.resolve().name, str(folder), load_dataset_folder(folder), test=folder in options.test)
         for folder in (*options.dev, *options.test)
     ]
     for each in sets:
         _check_documents(place, each.place)
+    if both := [folder for folder in options.dev if folder.resolve() in _resolved(options.test)]:
+        remedy = "give other queries to search with: those of --test are never seen by the search"
+        raise UsageError(f"{both[0]} is given as --test too", place="--dev", remedy=remedy)
     return _distinct(sets)
+
+
+def _judged_in(place: str, split: str | None) -> JudgedQueries:
+    """The judged queries in SOURCE; where it has none, the error says where else they may be."""
+    from idxopt.evaluation.datasets import load_dataset_folder
+
+    try:
+        return load_dataset_folder(Path(place), split)
+    except SourceError as error:
+        if split is not None or error.place not in (place, str(Path(place)), str(Path(place) / "qrels")):
+            raise  # a file that is damaged, or a split that is not there
+        remedy = f"name judged queries with --dev FOLDER; {_MAKE}"
+        raise SourceError(
+            f"the documents have no judged queries ({error.message})", place=place, remedy=remedy
+        ) from error
 
 
 def _check_documents(place: str, judged: str) -> None:
@@ -136,14 +178,27 @@ def start_program(
             raise UsageError(
                 "the program maps its fields itself", place="--field", remedy="leave --field or --program out"
             )
-        return _renamed(work, load_program(program), name)
+        with _naming():
+            return _renamed(work, load_program(program), name)
     name = DEFAULT_NAME if name is None else name
     known = "text" if markup == "auto" else markup
-    mapped = mapped_program(name, field, doc_id, known, command="optimize")
+    with _naming():
+        mapped = mapped_program(name, field, doc_id, known, command="optimize")
     if markup == "auto":
         guess = _guessed(work.open_source(place, mapped), mapped)
         mapped = mapped_program(name, field, doc_id, guess, command="optimize")
     return baseline_program(mapped.source, name)
+
+
+@contextmanager
+def _naming() -> Iterator[None]:
+    """A name that no program may have is a fault of `--name`, which gave it."""
+    try:
+        yield
+    except ProgramError as error:
+        if error.place not in ("optimize options: name", "--name: name"):
+            raise
+        raise UsageError(error.message, place="--name", remedy=error.remedy) from error
 
 
 def _renamed(work: Session, program: Program, name: str | None) -> Program:

@@ -11,11 +11,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SECONDS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3_600.0}
 
 
-def parse_seconds(text: str, option: str) -> float:
-    """`30`, `30s`, `3m`, `1h` as seconds. Raises UsageError."""
+def parse_seconds(text: str, option: str, *, like: str = "30s, 3m or 1h") -> float:
+    """`30`, `30s`, `3m`, `1h` as seconds. `like`: examples for the remedy. Raises UsageError."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is no time", place=option, remedy="write it like 30s, 3m or 1h")
+        raise UsageError(f"{text!r} is no time", place=option, remedy=f"write it like {like}")
     return float(found[1]) * _SECONDS[found[2]]
 
 

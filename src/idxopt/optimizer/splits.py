@@ -161,6 +161,11 @@ def split_queries(
         raise UsageError(f"there is no set {unknown[0]!r}", remedy=f"the sets are {', '.join(gathered.sets)}")
     parts = _parts(gathered, seed, held_out, test, frozenset(test_sets))
     if not any(part == "dev" for part in parts.values()):
+        if test_sets and len(test_sets) < len(gathered.sets) and not test:
+            raise EvaluationError(
+                "no dev query is left: each of them is also in a test set",
+                remedy="give other queries to search with, or take those that are in both out of the test set",
+            )
         raise EvaluationError(
             f"no dev query is left of {len(parts)}",
             remedy="give more judged queries, or smaller shares of held-out and test queries",

@@ -42,7 +42,9 @@ def candidate_of(running: CanaryBuild) -> LiveBuild:
 def no_canary(name: str) -> BuildError:
     """Somebody asks for the candidate, and there is none."""
     return BuildError(
-        "no canary is running", place=name, remedy=f"start one with `idxopt canary start program.json`, name {name}"
+        "no canary is running",
+        place=name,
+        remedy=f"start one with `idxopt canary start program.json --share 5%`, name {name}",
     )
 
 

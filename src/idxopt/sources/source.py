@@ -130,7 +130,7 @@ class Source:
         keys = _keys(self._reader)
         return SourceError(
             f"no document has {listed}",
-            remedy=f"correct `source.fields` in the program; the first document has: {keys}",
+            remedy=f"correct `source.fields` in the program (without one: --field); the first document has: {keys}",
             place=self.place,
         )
 

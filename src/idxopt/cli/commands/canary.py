@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from idxopt.cli.settings import Settings
 from idxopt.cli.streams import emit_json, hint, print_tables, write
 from idxopt.cli.suggestions import other_name
 from idxopt.cli.units import parse_seconds
-from idxopt.errors import ExitCode, UsageError
+from idxopt.errors import BuildError, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -136,7 +137,8 @@ def start(
         write(f"! {warning}")
     for line in canary_lines(started.canary):
         write(line)
-    hint(settings, f"look at it with: idxopt canary status {plan.name}; put it live with: idxopt apply {program}")
+    apply = f"idxopt apply {shlex.quote(str(program))}"
+    hint(settings, f"look at it with: idxopt canary status {plan.name}; put it live with: {apply}")
     return ExitCode.OK
 
 
@@ -158,6 +160,7 @@ def stop(
 
     lock = parse_seconds(lock_timeout, "--lock-timeout")
     with session(settings) as work:
+        _known(work, name)
         if not has_canary(work.engine, name):
             raise no_canary(name)
         confirm(
@@ -225,6 +228,7 @@ def status(
     if judgments is None and split is not None:
         raise UsageError("belongs to a folder", place="--split", remedy="give --judgments FOLDER with it")
     with session(settings) as work:
+        _known(work, name)
         live = Resolver(work.engine, name).live()
         canary = running_canary(work.engine, name, live.manifest.build) if live is not None else None
         if canary is None:
@@ -250,6 +254,16 @@ def status(
         for line in part.lines:
             write(line)
     return ExitCode.OK
+
+
+def _known(work: Session, name: str) -> None:
+    """Raises BuildError for a name under which nothing was ever built."""
+    from idxopt.builds.state import StateStore
+
+    if name not in StateStore(work.engine).names():
+        raise BuildError(
+            f"nothing was built under this name on {work.cluster}", place=name, remedy=other_name(work, name)
+        )
 
 
 def parse_share(text: str) -> float:

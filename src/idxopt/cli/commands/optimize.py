@@ -288,7 +288,7 @@ def optimize(
         held_out=held_out,
         test=test_share,
         sample=sample,
-        max_p95_ms=None if max_p95 is None else 1_000 * parse_seconds(max_p95, "--max-p95"),
+        max_p95_ms=None if max_p95 is None else 1_000 * parse_seconds(max_p95, "--max-p95", like="50ms"),
         allow_missing=allow_missing,
     )
     limits = RunLimits(
@@ -300,7 +300,7 @@ def optimize(
         retry_failed_answers=retry_failed_answers,
         latency_s=0.0 if no_latency else LATENCY_S,
     )
-    sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or ()))
+    sets = judged_sets(source, JudgmentOptions(queries, qrels, dataset, split, dev or (), test or (), test_share))
     changed = texts_removed(source, sets)
     with session(settings) as work, proposing_model(work, model, budget) as (generator, currency):
         baseline = start_program(work, source, name, program, field, doc_id, markup)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from idxopt.cli.streams import emit_json, print_tables, write
 from idxopt.errors import BuildError, ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from idxopt.optimizer.study.looking import Study
+    from idxopt.optimizer.study.looking import Damaged, Study
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY", help="The folder of a study.")]
 
@@ -29,17 +29,24 @@ def list_studies(
 
     Example: idxopt study list studies/
     """
-    from idxopt.cli.render.studies import listed, studies_table
-    from idxopt.optimizer.study.looking import find_studies
+    from idxopt.cli.render.studies import listed, listed_damaged, studies_table
+    from idxopt.optimizer.study.looking import Damaged, find_studies
+
+    def line(one: Study | Damaged) -> dict[str, Any]:
+        plain = settings.json
+        return listed_damaged(one, plain=plain) if isinstance(one, Damaged) else listed(one, plain=plain)
 
     studies = find_studies(folder)
     if settings.json:
-        emit_json([listed(one, plain=True) for one in studies])
+        emit_json([line(one) for one in studies])
         return ExitCode.OK
     if not studies:
         write(f"{folder}: there are no studies")
         return ExitCode.OK
-    print_tables(settings, studies_table([listed(one) for one in studies]))
+    print_tables(settings, studies_table([line(one) for one in studies]))
+    for one in studies:
+        if isinstance(one, Damaged):
+            write(f"! {one.folder.path} is damaged: {one.why}")
     return ExitCode.OK
 
 
@@ -139,7 +146,10 @@ def diagnose_study(
 
     if of not in ("winner", "baseline"):
         raise UsageError(f"{of!r} is not known", place="--of", remedy="use winner or baseline")
-    diagnosis = look_at(study).diagnosis(of)
+    found = look_at(study)
+    if found.record is None:
+        raise _unfinished(found)
+    diagnosis = found.diagnosis(of)
     if settings.json:
         emit_json({"of": of, **diagnosis})
         return ExitCode.OK

@@ -15,7 +15,7 @@ from idxopt.cli.units import counted, seconds_text, shortened
 if TYPE_CHECKING:
     from idxopt.evaluation.bootstrap import Interval
     from idxopt.optimizer.record import Final, StudyRecord, Trial
-    from idxopt.optimizer.study.looking import Study
+    from idxopt.optimizer.study.looking import Damaged, Study
 
 ROLES = {"dev": "dev", "held_out": "held-out", "test": "test"}
 
@@ -153,6 +153,12 @@ def studies_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 _SIDES = ("baseline", "winner")
 _LISTED = ("study", "state", "metric", "n", "baseline", "best", "difference", "tried", "kept", "created")
+
+
+def listed_damaged(study: Damaged, *, plain: bool = False) -> dict[str, Any]:
+    """A study that cannot be read, as a line of the list. `plain`: with what is wrong, nothing else."""
+    found: dict[str, Any] = {"study": str(study.folder.path), "state": "damaged"}
+    return {**found, "problem": study.why} if plain else {**dict.fromkeys(_LISTED, "-"), "synthetic": (), **found}
 
 
 def listed(study: Study, *, plain: bool = False) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from idxopt.errors import EvaluationError
 from idxopt.evaluation.judgments import JudgedQueries
 from idxopt.evaluation.leaks import EXAMPLES, Leaks, find_leaks
 from idxopt.operators.paths import value_at
@@ -20,11 +21,21 @@ def checked(corpus: Corpus, inputs: StudyInputs, gathered: GatheredQueries, reje
         for document in corpus.documents
     }
     allowed = inputs.settings.allow_missing
-    leaks = find_leaks(texts, gathered.queries, gathered.qrels, allow_missing=allowed)
+    try:
+        leaks = find_leaks(texts, gathered.queries, gathered.qrels, allow_missing=allowed)
+    except EvaluationError as error:
+        lacking = [each.place for each in inputs.sets if _judged_ids(each) - texts.keys()]
+        allow = "" if allowed or not _judged_ids(*inputs.sets) & texts.keys() else " (here with --allow-missing)"
+        remedy = f"{error.remedy}{allow}"
+        raise EvaluationError(error.message, place=", ".join(lacking), remedy=remedy) from error
     notes = [*_leaks(leaks), *(note for each in inputs.sets for note in _left_out(each))]
     if rejected:
         notes.append(Note("rejected", f"{rejected} documents cannot be indexed; they are in rejects.jsonl"))
     return tuple(notes)
+
+
+def _judged_ids(*sets: JudgedSet) -> set[str]:
+    return {doc_id for each in sets for graded in each.judged.qrels.values() for doc_id in graded}
 
 
 def _leaks(leaks: Leaks) -> list[Note]:

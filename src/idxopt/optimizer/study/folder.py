@@ -98,6 +98,8 @@ class StudyFolder:
         """Makes the folder. Raises UsageError for one that holds other things, BuildError where it cannot be made."""
         files = (self.lock, self.database, self.scores, self.ledger, self.rejects, self.identity)
         ours = {file.name for file in files}
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError("is a file", place=str(self.path), remedy="name a new or empty folder with --out")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             foreign = sorted(
@@ -117,6 +119,12 @@ class StudyFolder:
                 place=str(self.path),
                 remedy="name a new or empty folder, or that of a study",
             )
+
+    def clear_unbegun(self) -> None:
+        """Takes the database out again where no study was begun. To be called under the lock, with it closed."""
+        if not self.exists:
+            for end in ("", "-wal", "-shm"):
+                self.database.with_name(self.database.name + end).unlink(missing_ok=True)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

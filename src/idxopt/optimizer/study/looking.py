@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from idxopt.errors import BuildError, UsageError
+from idxopt.errors import BuildError, IdxoptError, UsageError
 from idxopt.optimizer.record import StudyRecord
 from idxopt.optimizer.study.folder import StudyFolder
 from idxopt.optimizer.study.manifest import StudyManifest
@@ -82,12 +82,31 @@ def look_at(path: Path) -> Study:
     return Study(folder, manifest, "running" if _locked(folder) else state, trials, record)
 
 
-def find_studies(path: Path) -> list[Study]:
-    """The studies in a folder, itself included, by path. Raises UsageError for a folder that is not there."""
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A study that cannot be read. `why`: the error, in one line."""
+
+    folder: StudyFolder
+    why: str
+
+
+def find_studies(path: Path) -> list[Study | Damaged]:
+    """The studies in a folder, itself included, by path; those that cannot be read too.
+
+    Raises UsageError for a folder that is not there.
+    """
     if not path.is_dir():
         raise UsageError("is no folder", place=str(path), remedy="name a folder that holds studies")
     folders = [path, *(one for depth in range(1, DEEPEST + 1) for one in path.glob("/".join("*" * depth)))]
-    return [look_at(one) for one in sorted(folders) if one.is_dir() and StudyFolder(one).exists]
+    return [_looked_at(one) for one in sorted(folders) if one.is_dir() and StudyFolder(one).exists]
+
+
+def _looked_at(path: Path) -> Study | Damaged:
+    try:
+        return look_at(path)
+    except (IdxoptError, OSError) as error:
+        why = f"{error.place}: {error.message}" if isinstance(error, IdxoptError) and error.place else str(error)
+        return Damaged(StudyFolder(path), " ".join(why.split()))
 
 
 def _locked(folder: StudyFolder) -> bool:

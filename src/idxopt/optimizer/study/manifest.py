@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,8 @@ class StudyManifest(_Model):
                 raise BuildError(
                     f"the study was begun with {words}: {_difference(before, now)}",
                     place=str(path),
-                    remedy="give what it was begun with, or name a new folder for another study",
+                    remedy="give what it was begun with, or begin another study with --out and a new folder"
+                    f" (--scores {shlex.quote(str(path.parent / 'scores.sqlite'))} keeps what was scored)",
                 )
 
 

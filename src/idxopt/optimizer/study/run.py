@@ -88,6 +88,7 @@ def run_study(inputs: StudyInputs, folder: Path, progress: Progress | None = Non
     place, told = StudyFolder(folder), progress or Quiet()
     place.create()
     with place.exclusive(), ExitStack() as stack:
+        stack.callback(place.clear_unbegun)
         store = StudyStore.open(place.database)
         stack.callback(store.close)
         stack.callback(store.drop_running)
