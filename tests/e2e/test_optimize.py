@@ -162,6 +162,11 @@ def test_time_that_is_used_up_exits_6_with_what_there_is(here: Path) -> None:
     assert ran.code == 6, ran.err
     assert ran.document["finished"] is False
     assert "time of this run is used up" in ran.document["stopped"]
+    shown = run("study", "show", "late", "--json").document
+    assert {trial["status"] for trial in shown["trials"]} == {"waiting"}
+    text = run("study", "show", "late").out
+    assert "0 programs tried, 0 kept" in text
+    assert "of an unfinished round wait for the next run" in text
 
 
 def test_list_show_export_and_diagnose(here: Path) -> None:

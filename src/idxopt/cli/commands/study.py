@@ -89,7 +89,7 @@ def show_study(
     if diff:
         write(program_diff(record).rstrip("\n") or "the winner is the baseline")
         return ExitCode.OK
-    refused = [trial for trial in record.trials if trial.status not in ("kept", "merged")]
+    refused = [trial for trial in record.tried if trial.status not in ("kept", "merged")]
     tables = [path_table(record)] if record.path else []
     tables += [refused_table(refused if every else refused[:20], record.objective.metric), finals_table(record)]
     print_tables(settings, *tables, *([staged_table(record)] if record.staged else []))
