@@ -144,7 +144,7 @@ def optimize(
     ] = 4,
     patience: Annotated[
         int, typer.Option("--patience", min=1, rich_help_panel=SEARCH, help="Rounds without gain before it ends.")
-    ] = 3,
+    ] = 5,
     no_merge: Annotated[
         bool, typer.Option("--no-merge", rich_help_panel=SEARCH, help="Keep only the best change of a round.")
     ] = False,
