@@ -71,8 +71,15 @@ def recognise_header(line: str) -> Columns | None:
 
 def read_table(path: Path, columns: Columns) -> Iterator[TableRow]:
     """Yield the rows below the header. Raises SourceError with FILE:LINE for a row that cannot be read."""
-    reader = csv.reader((text for _, text in read_lines(path)), delimiter=columns.delimiter, strict=True)
-    header_seen = False
+    rows = read_cells(path, columns.delimiter)
+    next(rows, None)
+    for line, cells in rows:
+        yield _row(path, line, cells, columns)
+
+
+def read_cells(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line and the cells of every row that is not empty, the header too. Raises SourceError (FILE:LINE)."""
+    reader = csv.reader((text for _, text in read_lines(path)), delimiter=delimiter, strict=True)
     while True:
         start = reader.line_num + 1
         try:
@@ -85,11 +92,8 @@ def read_table(path: Path, columns: Columns) -> Iterator[TableRow]:
                 remedy='put a field that holds quotes or line ends in quotes, and double the quotes inside: "a ""b"""',
                 place=f"{path}:{start}",
             ) from error
-        if not any(cell.strip() for cell in cells):
-            continue
-        if header_seen:
-            yield _row(path, start, cells, columns)
-        header_seen = True
+        if any(cell.strip() for cell in cells):
+            yield start, cells
 
 
 def _columns(cells: list[str], delimiter: str) -> Columns:

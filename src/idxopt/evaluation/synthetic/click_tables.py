@@ -6,13 +6,13 @@ each query, document and position with counts (impressions, clicks).
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
 from idxopt.errors import SourceError, UsageError
-from idxopt.evaluation.lines import first_line, read_lines
+from idxopt.evaluation.delimited import read_cells
+from idxopt.evaluation.lines import first_line
 from idxopt.evaluation.synthetic.clicks import Shown
 
 Role = Literal["query", "document", "position", "clicks", "impressions", "session"]
@@ -48,26 +48,13 @@ def read_click_table(path: Path, named: Mapping[Role, str] | None = None) -> Ite
     """The rows of a click log. Raises SourceError (FILE:LINE) for a missing column and a value that is no number."""
     header = first_line(path)
     delimiter = max("\t,;", key=header.count)
-    reader = csv.reader((text for _, text in read_lines(path)), delimiter=delimiter, strict=True)
-    places: dict[Role, int] | None = None
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise SourceError(
-                f"the row cannot be read ({error})",
-                remedy="put a cell that holds quotes in quotes",
-                place=_at(path, line),
-            ) from error
-        if not any(cell.strip() for cell in cells):
-            continue
-        if places is None:
-            places = _places(path, cells, named or {})
-        else:
-            yield _shown(_at(path, line), cells, places)
+    rows = read_cells(path, delimiter)
+    _, names = next(rows, (1, None))
+    if names is None:
+        return
+    places = _places(path, names, named or {})
+    for line, cells in rows:
+        yield _shown(_at(path, line), cells, places)
 
 
 def _places(path: Path, header: Sequence[str], named: Mapping[Role, str]) -> dict[Role, int]:
