@@ -37,5 +37,18 @@ def open_shared(
     return connection
 
 
+def make_tables(connection: sqlite3.Connection, schema: str, version: int) -> int | None:
+    """Inside a transaction: makes the tables that are missing, and notes their version. Returns the version of a file
+    that was written with another one, untouched; else None.
+    """
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found not in (0, version):
+        return found
+    for statement in schema.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {version}")
+    return None
+
+
 def _busy(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & _PRIMARY == sqlite3.SQLITE_BUSY

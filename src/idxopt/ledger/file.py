@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from idxopt.errors import BuildError
-from idxopt.shared_file import open_shared
+from idxopt.shared_file import make_tables, open_shared
 
 VERSION = 1
 WAIT_S = 60.0
@@ -76,18 +76,15 @@ class LedgerFile:
         if self._connection is None:
             connection = open_shared(self.path, wait_s=WAIT_S, synchronous="FULL")
             connection.execute("BEGIN IMMEDIATE")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
+            found = make_tables(connection, SCHEMA, VERSION)
+            if found is not None:
                 connection.execute("ROLLBACK")
                 connection.close()
                 raise BuildError(
-                    f"is a ledger of version {version}; this idxopt reads version {VERSION}",
+                    f"is a ledger of version {found}; this idxopt reads version {VERSION}",
                     place=str(self.path),
                     remedy="use the idxopt that wrote it, or another file",
                 )
-            for statement in SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("COMMIT")
             self._connection, self._pid = connection, os.getpid()
         return self._connection

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from idxopt.errors import BuildError
-from idxopt.shared_file import open_shared
+from idxopt.shared_file import make_tables, open_shared
 
 WAIT_S = 60.0
 """How long a transaction waits for those of other processes; each takes milliseconds."""
@@ -34,16 +34,13 @@ class Database:
 
     def _prepare(self, schema: str, version: int) -> None:
         with self.transaction() as db:
-            found = db.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, version):
+            found = make_tables(db, schema, version)
+            if found is not None:
                 raise BuildError(
                     f"is {self._what} of version {found}; this idxopt reads version {version}",
                     place=str(self.path),
                     remedy="use the idxopt that wrote it, or another place",
                 )
-            for statement in schema.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {version}")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
