@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from idxopt.builds import names
 from idxopt.builds.canary import put_canary, read_canary
 from idxopt.builds.lock import Lock
 from idxopt.builds.resolver import Resolver
@@ -18,11 +19,13 @@ from idxopt.deploy import canary as canaries
 from idxopt.deploy.canary import stop_canary
 from idxopt.deploy.collect import find_garbage
 from idxopt.deploy.destroy import destroy
+from idxopt.deploy.doctor import examine_live
 from idxopt.deploy.observed import observe
 from idxopt.deploy.status import read_status
 from idxopt.engines.embedded import EmbeddedEngine
 from idxopt.engines.port import Engine
 from idxopt.errors import BuildError, GateRefused, LegFailed, LockedError
+from idxopt.models.opening import Models
 from idxopt.search import Searcher, SearchQuery
 from tests.deploy.harness import (
     answers,
@@ -220,6 +223,52 @@ def test_promoted_with_rebuild_its_index_is_used(engine: Engine, name: str, data
     put_live(engine, program(name, views=1), data, tmp_path)
     start(engine, program(name, views=1), data, tmp_path, intent={"rebuild": True})
     assert put_live(engine, program(name, views=1), data, tmp_path, intent={"rebuild": True}).rows == {}
+
+
+def test_a_damaged_record_stops_writes_that_would_collide_and_no_others(
+    engine: Engine, name: str, data: Path, tmp_path: Path
+) -> None:
+    first = put_live(engine, program(name, views=1), data, tmp_path)
+    second = put_live(engine, program(name, views=2), data, tmp_path)
+    started = start(engine, program(name, views=3), data, tmp_path)
+    own = indices_of(engine, name, started.canary.candidate)
+    damaged = {"kind": "canary", "name": name, "build": "?", "canary": {"share": "half"}}
+    engine.put_document(names.BUILDS_INDEX, f"canary:{name}", damaged, create=False, refresh=True)
+
+    def untouched() -> bool:
+        found = engine.get_document(names.BUILDS_INDEX, f"canary:{name}")
+        return found is not None and found.source == damaged and own <= set(observe(engine, name).indices)
+
+    stop = f"idxopt canary stop {name}"
+    same, other = plan_of(engine, program(name, views=2)), plan_of(engine, program(name, views=4))
+    assert same.empty
+    assert any(note.startswith("!") and stop in note for note in same.notes)
+    assert any("apply is refused" in note and stop in note for note in other.notes)
+    assert any(stop in note for note in read_status(engine, name, cluster="test").notes)
+    (check,) = (
+        one
+        for one in examine_live(engine, lambda program: Models(program.models, {}, cache=None, secret=str))
+        if one.what == f"{name}: canary"
+    )
+    assert check.verdict == "warning"
+    assert stop in check.remedy
+    for views in (3, 4):  # the candidate's program too: nobody can know that it is
+        with pytest.raises(GateRefused, match=stop):
+            put_live(engine, program(name, views=views), data, tmp_path)
+    with pytest.raises(BuildError, match=stop):
+        start(engine, program(name, views=4), data, tmp_path)
+    assert {arm for arm, _ in builds_by_session(searcher(engine, name)).values()} == {None}
+    assert untouched()
+
+    titles = next(one for one in engine.templates() if one.name.startswith(f"{name}--"))
+    engine.delete_template(titles.name)
+    put_live(engine, program(name, views=2), data, tmp_path, keep=0)  # a repair
+    back = roll_back(engine, name, tmp_path, keep=0)
+    assert (back.build, back.previous) == (first.build, second.build)
+    assert untouched()
+
+    assert stop_canary(engine, name, settings=options(tmp_path).lock) is None
+    assert put_live(engine, program(name, views=3), data, tmp_path).rows == {}
 
 
 @pytest.mark.timeout(900)

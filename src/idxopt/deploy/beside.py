@@ -3,6 +3,9 @@
 An apply of the candidate's program promotes it and ends the canary; a rollback ends it too, for the way back must
 never be blocked. Any other apply that would move readers is refused until `idxopt canary stop`. Repairs that leave the
 live build where it is go on as always.
+
+A record that cannot be read splits no query, but any build may be its candidate: until `idxopt canary stop` removes
+it, nothing else goes live and nothing is collected; plans, repairs and rollbacks go on and leave it where it is.
 """
 
 from __future__ import annotations
@@ -21,21 +24,37 @@ def share_text(share: float) -> str:
     return f"{share * 100:.6g}%"
 
 
+def damage_text(name: str) -> str:
+    """What a record that cannot be read means, with the remedy."""
+    return (
+        "the record of the canary cannot be read, so the live build answers every query; "
+        f"`idxopt canary stop {name}` removes it"
+    )
+
+
 def with_canary_note(plan: Plan, observed: Observed) -> Plan:
     """The plan, which says what it means for the canary that runs."""
+    note = _damaged_note(plan) if observed.damaged_canary else _running_note(plan, observed)
+    return plan if note is None else plan.model_copy(update={"notes": (*plan.notes, note)})
+
+
+def _damaged_note(plan: Plan) -> str:
+    refused = moves_readers(plan) and not plan.target
+    return f"! {damage_text(plan.name)}" + ("; apply is refused until then" if refused else "")
+
+
+def _running_note(plan: Plan, observed: Observed) -> str | None:
     canary = observed.canary
     if canary is None:
-        return plan
+        return None
     runs = f"canary: build {canary.candidate} answers {share_text(canary.share)} of the queries since {canary.started}"
     if not moves_readers(plan):
-        note = runs
-    elif plan.target:
-        note = f"! {runs}; this rollback ends it"
-    elif promotes(observed, plan):
-        note = f"{runs}; this apply puts its program live and ends it"
-    else:
-        note = f"! {runs}; apply is refused until `idxopt canary stop {observed.name}`"
-    return plan.model_copy(update={"notes": (*plan.notes, note)})
+        return runs
+    if plan.target:
+        return f"! {runs}; this rollback ends it"
+    if promotes(observed, plan):
+        return f"{runs}; this apply puts its program live and ends it"
+    return f"! {runs}; apply is refused until `idxopt canary stop {observed.name}`"
 
 
 def moves_readers(plan: Plan) -> bool:
@@ -50,9 +69,20 @@ def promotes(observed: Observed, plan: Plan) -> bool:
 
 
 def refuse_beside(observed: Observed, plan: Plan) -> None:
-    """Before the first write of an apply. Raises GateRefused where a canary of another program runs."""
+    """Before the first write of an apply. Raises GateRefused where a canary of another program runs, or its record
+    cannot be read.
+    """
+    if not moves_readers(plan) or plan.target:
+        return
+    if observed.damaged_canary:
+        raise GateRefused(
+            "the record of the canary cannot be read: another build may be its candidate",
+            place=plan.name,
+            remedy=f"`idxopt canary stop {plan.name}` removes it, then apply; indices that are built already are"
+            " used again",
+        )
     canary = observed.canary
-    if canary is None or not moves_readers(plan) or plan.target or promotes(observed, plan):
+    if canary is None or promotes(observed, plan):
         return
     raise GateRefused(
         f"a canary of another program runs since {canary.started} (build {canary.candidate}, by {canary.who})",
@@ -63,7 +93,7 @@ def refuse_beside(observed: Observed, plan: Plan) -> None:
 
 def drop_stale(engine: Engine, observed: Observed) -> None:
     """Removes the record of a canary whose incumbent is not live any more: a run was killed right after its switch."""
-    if observed.canary is None and has_canary(engine, observed.name):
+    if observed.canary is None and not observed.damaged_canary and has_canary(engine, observed.name):
         delete_canary(engine, observed.name)
 
 

@@ -53,12 +53,19 @@ class Started:
 
 
 def check_start(observed: Observed, plan: Plan) -> None:
-    """Raises BuildError where nothing is live, the program is live already, or a canary runs."""
+    """Raises BuildError where nothing is live, the program is live already, a canary runs, or its record is damaged."""
     if observed.live is None:
         raise BuildError(
             "nothing is live yet, so there is nothing to compare with",
             place=plan.name,
             remedy="put a program live with `idxopt apply` first",
+        )
+    if observed.damaged_canary:
+        raise BuildError(
+            "the record of a canary is there that cannot be read",
+            place=plan.name,
+            remedy=f"`idxopt canary stop {plan.name}` removes it, then start again; indices that are built already are"
+            " used again",
         )
     if observed.canary is not None:
         raise BuildError(

@@ -49,8 +49,13 @@ def retired_at(history: Sequence[Event], build: str) -> dt.datetime | None:
 def find_garbage(
     observed: Observed, *, keep: int, grace_s: float, now: dt.datetime, wanted: Iterable[str] = ()
 ) -> Garbage:
-    """Everything of this name that no kept build, canary, alias or current program (`wanted` indices) needs."""
+    """Everything of this name that no kept build, canary, alias or current program (`wanted` indices) needs.
+
+    Nothing while the record of a canary cannot be read: any build may be its candidate.
+    """
     assert observed.live is not None
+    if observed.damaged_canary:
+        return Garbage((), (), (), ())
     kept = set(kept_builds(observed.history, observed.live.build, keep))
     if observed.canary is not None:
         kept.add(observed.canary.candidate)

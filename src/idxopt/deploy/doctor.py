@@ -8,10 +8,11 @@ from functools import partial
 from typing import Literal
 
 from idxopt.builds import names
+from idxopt.builds.canary import read_canary
 from idxopt.builds.resolver import Resolver
 from idxopt.builds.state import StateStore
 from idxopt.engines.port import Capabilities, Reader
-from idxopt.errors import IdxoptError
+from idxopt.errors import BuildError, IdxoptError
 from idxopt.models.configured import Secret, check_settings
 from idxopt.models.opening import Models
 from idxopt.models.settings import ModelSettings
@@ -70,7 +71,7 @@ def examine_settings(settings: Mapping[str, ModelSettings], secret: Secret) -> l
 
 
 def examine_live(reader: Reader, models_of: Callable[[Program], Models]) -> list[Check]:
-    """What a search of each live build needs, rerankers too."""
+    """What a search of each live build needs, rerankers too; and records of canaries that cannot be read."""
     checks = []
     for name in StateStore(reader).names():
         try:
@@ -80,12 +81,21 @@ def examine_live(reader: Reader, models_of: Callable[[Program], Models]) -> list
             continue
         if live is None:
             continue
+        checks += _canary(reader, name)
         with models_of(live.program) as models:
             for model in searching_models(live.program):
                 spec = live.program.models[model]
                 what = f'{name}: "{model}" ({spec.id})'
                 checks.append(_opened(what, f"{spec.kind} of the live build", partial(models.check, model)))
     return checks
+
+
+def _canary(reader: Reader, name: str) -> list[Check]:
+    try:
+        read_canary(reader, name)
+    except BuildError as error:
+        return [Check(f"{name}: canary", "warning", error.message, error.remedy or "")]
+    return []
 
 
 def _opened(what: str, detail: str, check: Callable[[], None]) -> Check:

@@ -26,7 +26,8 @@ class Observed:
 
     `live` is the build that the marker alias names, None before the first apply. `concrete`: an index (not an alias)
     has the public name. `templates` are all of the cluster: any of them may match our indices. `frozen` reads the
-    corpus tables of recorded builds. `canary`: the one in force.
+    corpus tables of recorded builds. `canary`: the one in force. `damaged_canary`: there is a record that cannot be
+    read, so that any build may be its candidate.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Observed:
     history: tuple[Event, ...] = ()
     frozen: FrozenTables = field(default_factory=FrozenTables, compare=False, repr=False)
     canary: Canary | None = None
+    damaged_canary: bool = False
 
     @property
     def finished(self) -> frozenset[str]:
@@ -105,6 +107,7 @@ def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
     except BuildError:
         if trust:
             raise
+    canary, damaged = _canary(reader, name, live)
     return Observed(
         name=name,
         capabilities=reader.capabilities(),
@@ -117,8 +120,19 @@ def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
         concrete=reader.get_index(name),
         history=tuple(store.history(name)),
         frozen=FrozenTables(store, name),
-        canary=running_canary(reader, name, live.build) if live is not None else None,
+        canary=canary,
+        damaged_canary=damaged,
     )
+
+
+def _canary(reader: Reader, name: str, live: Manifest | None) -> tuple[Canary | None, bool]:
+    """The canary in force, and whether there is a record that cannot be read."""
+    if live is None:
+        return None, False
+    try:
+        return running_canary(reader, name, live.build), False
+    except BuildError:
+        return None, True
 
 
 def live_manifest(

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from idxopt.builds.canary import Canary
 from idxopt.builds.lockrecord import LockRecord, read_lock
 from idxopt.builds.manifest import Manifest
+from idxopt.deploy.beside import damage_text
 from idxopt.deploy.intent import Intent, Lag, Plan
 from idxopt.deploy.ledger import NO_WRITES, Writes
 from idxopt.deploy.observed import Observed, observe
@@ -71,6 +72,8 @@ def read_status(reader: Reader, name: str, *, cluster: str, source: Source | Non
         notes += drift.notes
     except BuildError as error:  # something foreign stands in the way of any plan: to be told, not to hide the rest
         notes.append(str(error))
+        if observed.damaged_canary:
+            notes.append(f"! {damage_text(name)}")
     writes = NO_WRITES
     if live.views[live.primary].index in observed.indices:
         try:
