@@ -7,9 +7,17 @@ from collections.abc import Callable, Mapping
 from idxopt.errors import ProgramError
 from idxopt.text.identifiers import lowercase
 from idxopt.text.porter import stem
-from idxopt.text.word_break import standard_spans, standard_tokens
+from idxopt.text.word_break import standard_spans, standard_starts, standard_tokens
 
-__all__ = ["ANALYZERS", "ENGLISH_STOP_WORDS", "Analyzer", "analyzer", "standard_spans", "standard_tokens"]
+__all__ = [
+    "ANALYZERS",
+    "ENGLISH_STOP_WORDS",
+    "Analyzer",
+    "analyzer",
+    "standard_spans",
+    "standard_starts",
+    "standard_tokens",
+]
 
 Analyzer = Callable[[str], list[str]]
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idxopt.errors import ProgramError
-from idxopt.text.analysis import ANALYZERS, analyzer, standard_spans, standard_tokens
+from idxopt.text.analysis import ANALYZERS, analyzer, standard_spans, standard_starts, standard_tokens
 from idxopt.text.porter import stem
-from idxopt.text.word_break import _CLASSES
+from idxopt.text.word_break import _CLASSES, _spans_by_class
 from idxopt.text.word_classes import OTHER, RANGES
 
 RECORDED = json.loads((Path(__file__).parent / "lucene_tokens.json").read_text("utf-8"))
@@ -37,6 +37,7 @@ def test_recorded_cases_cover_every_class_of_characters() -> None:
 def test_spans_are_in_order_and_give_the_tokens(text: str) -> None:
     spans = list(standard_spans(text))
     assert [text[start:end] for start, end in spans] == standard_tokens(text)
+    assert list(standard_starts(text)) == [start for start, _ in spans]
     assert all(start < end for start, end in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
@@ -47,9 +48,25 @@ def test_every_analyzer_is_total(text: str) -> None:
         assert all(isinstance(token, str) for token in analyze(text))
 
 
-@given(st.text("abcxyz0_.,'; \n"))
-def test_ascii_shortcut_agrees_with_the_classes(text: str) -> None:
-    assert standard_tokens(text) == standard_tokens(text + " \u00e9")[:-1]
+EASY = "aZ0_.,:;' \n\u00e9\u03bc\u00b7\u037e\u2019\u2014\u202f\u200b\u0301\u00ad\u0663\u30ab\u6f22\u05d0\""
+
+
+@given(st.text("abcxyz0_.,'; \n") | st.text(EASY) | anything)
+def test_shortcuts_agree_with_the_classes(text: str) -> None:
+    expected = list(_spans_by_class(text))
+    assert list(standard_spans(text)) == expected
+    assert list(standard_starts(text)) == [start for start, _ in expected]
+    assert standard_tokens(text) == [text[start:end] for start, end in expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["_", "a __ b", "\u00e9 _", "a_ _b __", "a.__.b", "a" * 256, "\u00e9" * 300 + " _ b", "_" * 300]
+)
+def test_shortcuts_agree_on_connectors_and_long_tokens(text: str) -> None:
+    expected = list(_spans_by_class(text))
+    assert list(standard_spans(text)) == expected
+    assert list(standard_starts(text)) == [start for start, _ in expected]
+    assert standard_tokens(text) == [text[start:end] for start, end in expected]
 
 
 @given(anything)
