@@ -8,8 +8,8 @@ a fresh evaluator gives equal bits.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from idxopt.compiler.fields import stored_path
 from idxopt.compiler.legs import legs
 from idxopt.compiler.lowered import Leg, LegField, Target
-from idxopt.errors import EvaluationError, ProgramError
+from idxopt.errors import EvaluationError
 from idxopt.evaluation.judgments import Qrels, Query, Run
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
@@ -25,15 +25,14 @@ from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Field, Matrix, QueryTerms
 from idxopt.optimizer.scoring.figures import Judged
+from idxopt.optimizer.scoring.long_queries import LongQueries
 from idxopt.optimizer.scoring.texts import RowSet, Texts
 from idxopt.program.canonical import program_hash
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Program
-from idxopt.search.clauses import words_of
 from idxopt.search.fusion import LegList, fuse_views
 
 _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
-_MAX_CLAUSES = 1024
 _CELLS = 20_000_000
 """Scores in memory at a time."""
 _KEPT_PLACES = 30_000_000
@@ -46,12 +45,15 @@ _POSTING_BYTES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One searched field of a leg. Equal `identity`, equal contribution to every row."""
+    """One searched field of a leg. Equal `identity`, equal contribution to every row. `cut`: the text by place of
+    queries that are too long for the leg; `terms` has it.
+    """
 
     identity: tuple[str, str, float, float, float]
     field: Field
     terms: QueryTerms
     searched: LegField
+    cut: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class IncrementalEvaluator:
         self._queries = tuple(queries)
         self._places = _places(self._queries)
         self._judged = [Judged(qrels.get(query.id, {})) for query in self._queries]
-        self._longest = max((len(words_of(query.text)) for query in self._queries), default=0)
+        self._long = LongQueries([query.text for query in self._queries])
         self._texts = Texts(corpus, models)
         self._ids = [document.id for document in corpus.documents]
         self._terms: dict[str, QueryTerms] = {}
@@ -148,12 +150,6 @@ class IncrementalEvaluator:
                     place=leg.key,
                     remedy="leave `dense` out; the staged table adds it afterwards",
                 )
-            if self._longest * len(leg.fields) > _MAX_CLAUSES:
-                raise ProgramError(
-                    f"a query of {self._longest} words over {len(leg.fields)} fields passes the limit of engines",
-                    place=leg.key,
-                    remedy="search fewer fields, or shorten the query",
-                )
         return found
 
     def _ranked(self, program: Program, places: Ints) -> list[list[str]]:
@@ -183,7 +179,13 @@ class IncrementalEvaluator:
         window = program.fusion.window
         active = np.stack([part.terms.active(part.field)[places] for part in parts], axis=1)
         keys = [
-            (rows.key, window, int(place), *(part.identity for part, on in zip(parts, line, strict=True) if on))
+            (
+                rows.key,
+                window,
+                int(place),
+                parts[0].cut.get(int(place)),
+                *(part.identity for part, on in zip(parts, line, strict=True) if on),
+            )
             for place, line in zip(places, active.tolist(), strict=True)
         ]
         missing = [number for number, key in enumerate(keys) if key not in self._lists]
@@ -232,8 +234,13 @@ class IncrementalEvaluator:
             key = self._texts.column_key(program, leg.view, name)
             field, terms = self._field(program, leg.view, name, key, searched.analyzer)
             identity = (key, searched.analyzer, searched.weight, searched.k1, searched.b)
-            parts.append(_Part(identity, field, terms, searched))
-        return parts
+            parts.append(_Part(identity, field, terms, searched, {}))
+        return self._without_too_many_words(leg, parts)
+
+    def _without_too_many_words(self, leg: Leg, parts: list[_Part]) -> list[_Part]:
+        fields = {part.searched.path: (part.field, part.terms) for part in parts}
+        cut = self._long.cut(leg, tuple(part.identity[:2] for part in parts), fields)
+        return [replace(part, terms=part.terms.cut(cut), cut=cut) for part in parts] if cut else parts
 
     def _field(self, program: Program, view: str, name: str, key: str, analyzer: str) -> tuple[Field, QueryTerms]:
         if analyzer not in self._terms:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,24 +48,28 @@ class QueryTerms:
     """
 
     def __init__(self, name: str, texts: Sequence[str]) -> None:
-        analyze = analyzer(name)
+        self._analyze = analyze = analyzer(name)
         counts = [Counter(analyze(text)) for text in texts]
         self.columns = {term: number for number, term in enumerate(dict.fromkeys(t for c in counts for t in c))}
-        pairs: dict[tuple[int, int], int] = {}
-        indices: list[int] = []
-        starts = [0]
-        for count in counts:
-            for term, times in count.items():
-                pair = (self.columns[term], times)
-                indices.append(pairs.setdefault(pair, len(pairs)))
-            starts.append(len(indices))
-        self.terms = np.array([term for term, _ in pairs], dtype=np.int64)
-        self.times = np.array([times for _, times in pairs], dtype=np.int64)
-        self.lines = Matrix(
-            (np.ones(len(indices)), np.array(indices, dtype=np.int64), np.array(starts, dtype=np.int64)),
-            shape=(len(texts), len(pairs)),
-        )
+        self._counts: Sequence[Mapping[str, int]] = counts
+        self.terms, self.times, self.lines = _asked(counts, self.columns)
         self.chunks = Chunks(name, self.columns)
+
+    def cut(self, texts: Mapping[int, str]) -> QueryTerms:
+        """The same with other texts of some queries (by place), made of the words that they had."""
+        counts = list(self._counts)
+        for place, text in texts.items():
+            counts[place] = {
+                term: times for term, times in Counter(self._analyze(text)).items() if term in self.columns
+            }
+        other = copy(self)
+        other.terms, other.times, other.lines = _asked(counts, self.columns)
+        return other
+
+    def frequencies(self, field: Field, text: str) -> dict[str, int]:
+        """In how many rows of the field each term of the text is."""
+        documents = np.diff(field.postings.indptr)
+        return {term: int(documents[self.columns[term]]) for term in self._analyze(text) if term in self.columns}
 
     def field(self, values: Sequence[tuple[str, ...]], *, keep: bool) -> Field:
         """Counts the query terms in the values of a column."""
@@ -115,3 +120,21 @@ class QueryTerms:
         total: Matrix = asked @ impacts
         total.data = np.maximum(total.data.astype(np.float32), _MATCHED, dtype=np.float64)
         return total
+
+
+def _asked(counts: Sequence[Mapping[str, int]], columns: Mapping[str, int]) -> tuple[Ints, Ints, Matrix]:
+    """The distinct (term, times) pairs of all queries, as two arrays, and which of them each query (a line) has."""
+    pairs: dict[tuple[int, int], int] = {}
+    indices: list[int] = []
+    starts = [0]
+    for count in counts:
+        for term, times in count.items():
+            pair = (columns[term], times)
+            indices.append(pairs.setdefault(pair, len(pairs)))
+        starts.append(len(indices))
+    lines = Matrix(
+        (np.ones(len(indices)), np.array(indices, dtype=np.int64), np.array(starts, dtype=np.int64)),
+        shape=(len(counts), len(pairs)),
+    )
+    terms, times_of = zip(*pairs, strict=True) if pairs else ((), ())
+    return np.array(terms, dtype=np.int64), np.array(times_of, dtype=np.int64), lines

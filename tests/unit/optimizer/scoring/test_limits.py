@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,31 @@ def test_whole_documents_in_each_of_many_rows_are_refused(monkeypatch):
     assert one.scores(rows({"op": "slice", "unit": "words", "window": 3})).size.rows == 3 + 3 * 20
 
 
-def test_a_query_of_too_many_words_over_all_fields_is_refused():
-    one = evaluator(Document("a", {"body": "apple"}), queries=[Query("q", "apple " * 600)])
-    assert one.scores(one_field()).values[NDCG].tolist() == [1.0]
-    copied = one_field({"op": "reorganize", "to": "promote", "into": "copy"}, searched={"body": {}, "copy": {}})
-    with pytest.raises(ProgramError, match="600 words over 2 fields"):
-        one.scores(copied)
+def test_a_query_of_too_many_words_is_cut_to_its_rarest_as_live_searches_do():
+    chosen = random.Random(7)
+    words = [f"{kind}{n}" for n in range(300) for kind in ("part", "parts", "Part's")]
+    texts = [" ".join(chosen.choices(words, weights=range(len(words), 0, -1), k=40)) for _ in range(60)]
+    corpus = Corpus.of([Document(f"d{n:02}", {"body": text}) for n, text in enumerate(texts)])
+    long = " ".join([*chosen.choices(words, k=700), "nowhere", *chosen.choices(words, k=699)])
+    queries = [Query("long", long), Query("short", texts[3][:60]), Query("longer", long * 2), *ASKED]
+    qrels = {query.id: {"d03": 1} for query in queries}
+    fields = {"body": {}, "copy": {"weight": 2.0, "analyzer": "standard"}, "whole": {"analyzer": "keyword"}}
+    copies = [{"op": "reorganize", "to": "promote", "into": into} for into in ("copy", "whole")]
+    programs = [
+        one_field(),
+        one_field(*copies[:1], searched={name: fields[name] for name in ("body", "copy")}),
+        one_field(*copies, searched=fields),
+        one_field(*copies, searched={**fields, "body": {"weight": 3.0}}),
+        rows({"op": "slice", "unit": "words", "window": 8}),
+    ]
+    ids = [query.id for query in queries]
+    one = IncrementalEvaluator(corpus, queries, qrels)
+    with embedded_trials(corpus, queries, qrels) as engine:
+        for program in programs:
+            found, expected = one.rankings(program, ids, 100), engine.rankings(program, ids, 100)
+            for id in ids:
+                assert [doc_id for doc_id, _ in found[id]] == [doc_id for doc_id, _ in expected[id]]
+            assert found == IncrementalEvaluator(corpus, queries, qrels).rankings(program, ids, 100)
 
 
 def test_a_dense_leg_is_refused():
