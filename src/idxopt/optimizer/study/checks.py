@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from idxopt.errors import EvaluationError
-from idxopt.evaluation.judgments import JudgedQueries
+from idxopt.evaluation.judgments import JudgedQueries, Query
 from idxopt.evaluation.leaks import EXAMPLES, Leaks, find_leaks
 from idxopt.operators.paths import value_at
 from idxopt.operators.row import text_of
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.record import Note
+from idxopt.optimizer.scoring.long_queries import MAX_CLAUSES
 from idxopt.optimizer.splits import GatheredQueries
 from idxopt.optimizer.study.inputs import JudgedSet, StudyInputs
+from idxopt.search.clauses import words_of
+
+_FEW_FIELDS = 4
+"""Programs of a study search about as many in one leg."""
 
 
 def checked(corpus: Corpus, inputs: StudyInputs, gathered: GatheredQueries, rejected: int) -> tuple[Note, ...]:
@@ -28,7 +35,7 @@ def checked(corpus: Corpus, inputs: StudyInputs, gathered: GatheredQueries, reje
         allow = "" if allowed or not _judged_ids(*inputs.sets) & texts.keys() else " (here with --allow-missing)"
         remedy = f"{error.remedy}{allow}"
         raise EvaluationError(error.message, place=", ".join(lacking), remedy=remedy) from error
-    notes = [*_leaks(leaks), *(note for each in inputs.sets for note in _left_out(each))]
+    notes = [*_leaks(leaks), *_too_long(gathered.queries), *(note for each in inputs.sets for note in _left_out(each))]
     if rejected:
         notes.append(Note("rejected", f"{rejected} documents cannot be indexed; they are in rejects.jsonl"))
     return tuple(notes)
@@ -50,6 +57,23 @@ def _leaks(leaks: Leaks) -> list[Note]:
         copies = leaks.copied.copies[:EXAMPLES]
         notes.append(Note("copied", next(sentences), tuple(f"{query} in {doc_id}" for query, doc_id in copies)))
     return notes
+
+
+def _too_long(queries: Sequence[Query]) -> list[Note]:
+    """Queries that programs of few fields already cut to their rarest words, as live searches do."""
+    words = {query.id: len(words_of(query.text)) for query in queries}
+    longest = sorted((id for id in words if words[id] * _FEW_FIELDS > MAX_CLAUSES), key=lambda id: (-words[id], id))
+    if not longest:
+        return []
+    one = len(longest) == 1
+    return [
+        Note(
+            "long queries",
+            f"{len(longest)} {'query has' if one else 'queries have'} more than {MAX_CLAUSES // _FEW_FIELDS} words:"
+            f" where words times searched fields pass {MAX_CLAUSES:,}, only the rarest words are searched, also live",
+            tuple(f"{id} ({words[id]:,} words)" for id in longest[:EXAMPLES]),
+        )
+    ]
 
 
 def _left_out(each: JudgedSet) -> list[Note]:

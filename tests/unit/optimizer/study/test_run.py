@@ -281,6 +281,19 @@ def test_judged_documents_that_are_missing_are_an_error_unless_allowed(collectio
     assert any(note.kind == "missing" and "nowhere" in note.examples for note in record.notes)
 
 
+def test_a_query_of_very_many_words_is_noted_and_stops_nothing(collection: Path, tmp_path: Path) -> None:
+    given = inputs(collection, evaluations=6)
+    judged = given.sets[0].judged
+    first, *others = judged.queries
+    long = replace(first, text=" ".join([first.text, *(f"word{n}" for n in range(1_100))]))
+    sets = [replace(given.sets[0], judged=replace(judged, queries=(long, *others)))]
+    record = run_study(replace(given, sets=sets), tmp_path / "long").record
+    (note,) = (note for note in record.notes if note.kind == "long queries")
+    assert note.examples == (f"{first.id} (1,106 words)",)
+    assert len(record.trials) >= 6
+    assert not [trial for trial in record.trials if trial.status == "failed"]
+
+
 def test_a_sample_is_searched_and_everything_measured(collection: Path, tmp_path: Path) -> None:
     given = inputs(collection)
     judged = given.sets[0].judged
