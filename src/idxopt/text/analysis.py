@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 
 from idxopt.errors import ProgramError
 from idxopt.text.identifiers import lowercase
 from idxopt.text.porter import stem
-from idxopt.text.word_break import standard_spans, standard_starts, standard_tokens
+from idxopt.text.word_break import standard_spans, standard_tokens
 
 __all__ = [
     "ANALYZERS",
@@ -61,7 +62,15 @@ def _standard(text: str) -> list[str]:
 
 
 def _english(text: str) -> list[str]:
-    return [term for term in map(_english_terms.__getitem__, standard_tokens(text)) if term]
+    return list(filter(None, map(_english_terms.__getitem__, standard_tokens(text))))
+
+
+def standard_starts(text: str) -> array[int]:
+    """The starts of `standard_spans`, several times as fast in most texts."""
+    from idxopt.text.word_starts import easy_starts  # numpy: most programs need no starts
+
+    starts = easy_starts(text)
+    return array("q", [start for start, _ in standard_spans(text)]) if starts is None else starts
 
 
 def _keyword(text: str) -> list[str]:

@@ -62,8 +62,20 @@ def _stem(word: str) -> str:
     return _final_e_and_l(word)
 
 
+class _Shapes(dict[int, str]):
+    """Code point -> `v` for a vowel, `c` for any other; made for `str.translate`."""
+
+    def __missing__(self, code_point: int) -> str:
+        return "c"
+
+
+_SHAPES = _Shapes({ord(vowel): "v" for vowel in _VOWELS})
+
+
 def _shape(word: str) -> str:
     """One letter a character: `v` for a vowel, `c` for a consonant; `y` is a vowel after a consonant."""
+    if "y" not in word:
+        return word.translate(_SHAPES)
     shape = []
     vowel = True
     for character in word:
@@ -128,6 +140,8 @@ def _drop(word: str, suffixes: tuple[str, ...]) -> str:
 
 
 def _final_e_and_l(word: str) -> str:
+    if not word.endswith(("e", "ll")):
+        return word
     measure = _measure(word)
     if word.endswith("e") and (measure > 1 or (measure == 1 and not _ends_cvc(word[:-1]))):
         word = word[:-1]

@@ -12,10 +12,9 @@ begin with what it repeats, so that possessive repetition finds the longest matc
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_right
-from collections.abc import Generator, Iterator, Sequence
-from itertools import accumulate, islice
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import cache
 
 from idxopt.text.word_classes import OTHER, RANGES
 
@@ -73,109 +72,91 @@ _PICTOGRAPH_OR_LETTER = "P"
 
 # Most text needs no classes: ASCII, and what is in the BMP a letter, joins letters or digits, or is in no class at all.
 # Any other character makes a text, or a word, hard.
+EASY_KINDS = "A:.,"
+"""The classes that are not hard beyond ASCII, besides OTHER."""
 
 
-def _in_set(kinds: str) -> str:
-    """The code points of some classes beyond ASCII and within the BMP, as the inside of a regular expression's set."""
-    ranges = (part.partition("-") for kind in kinds for part in RANGES[kind].split())
-    spans = [(max(int(low, 16), 0x80), min(int(high or low, 16), 0xFFFF)) for low, _, high in ranges]
-    return "".join(f"{chr(low)}-{chr(high)}" for low, high in spans if low <= high)
+def _beyond_ascii(kinds: Iterable[str]) -> list[tuple[int, int]]:
+    """The ranges of some classes beyond ASCII and within the BMP."""
+    parts = (part.partition("-") for kind in kinds for part in RANGES[kind].split())
+    spans = [(max(int(low, 16), 0x80), min(int(high or low, 16), 0xFFFF)) for low, _, high in parts]
+    return [(low, high) for low, high in spans if low <= high]
 
 
-def _easy(letters: str, between: str, between_letters: str, between_digits: str) -> str:
-    """The grammar without the classes that are hard."""
-    letter, sign = f"[A-Za-z{letters}]", f"[0-9A-Z_a-z{letters}]++"
-    joins_letters = f"(?<={letter})[.':{between}{between_letters}](?={letter})"
-    joins_digits = f"(?<=[0-9])[.,;'{between}{between_digits}](?=[0-9])"
-    return f"{sign}(?:(?:{joins_letters}|{joins_digits}){sign})*+"
+def _in_set(kinds: Iterable[str]) -> str:
+    """The same as the inside of a regular expression's set."""
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in _beyond_ascii(kinds))
 
 
-_LETTERS = _in_set("A")
-_HARD = f"[{_in_set(''.join(RANGES.keys() - set('A:.,')))}\U00010000-\U0010ffff]"
-_HARD_CHARACTER = re.compile(_HARD)
-
-# No token reaches over a space or a control character, so words (runs without them) that are hard are looked at by
-# their classes, and what is between them without. Looked for from the start of each word only: linear.
-_HARD_WORD = re.compile(rf"(?<![^\x00-\x20\x7f])(?:(?!{_HARD})[^\x00-\x20\x7f])*+{_HARD}[^\x00-\x20\x7f]*+")
+def _easy_pattern(letters: str, between: str, between_letters: str, between_digits: str) -> re.Pattern[str]:
+    """The grammar without what is hard, but for connectors alone: those are no token."""
+    letter, part = f"[A-Za-z{letters}]", f"[0-9A-Z_a-z{letters}]++"
+    joins_letters = f"[.':{between}{between_letters}](?<={letter}.)(?={letter})"
+    joins_digits = f"[.,;'{between}{between_digits}](?<=[0-9].)(?=[0-9])"
+    return re.compile(f"{part}(?:(?:{joins_letters}|{joins_digits}){part})*+")
 
 
 class _Easy:
-    """Tokens of texts that are not hard; a match of connectors alone is no token."""
+    """Patterns for text beyond ASCII; made when the first such text comes."""
 
-    def __init__(self, letters: str, between: str, between_letters: str, between_digits: str) -> None:
-        token = _easy(letters, between, between_letters, between_digits)
-        self.pattern = re.compile(token)
-        self._parts = re.compile(f"({token})")
-        self._connectors = re.compile(f"(?<![0-9A-Z_a-z{letters}])_++(?![0-9A-Z_a-z{letters}])")
-
-    def tokens(self, text: str) -> list[str] | None:
-        """None where a token is too long."""
-        found = self.pattern.findall(text)
-        if max(map(len, found), default=0) > MAX_TOKEN:
-            return None
-        return [token for token in found if token.strip("_")] if self._has_connectors(text) else found
-
-    def starts(self, text: str) -> array[int] | None:
-        """None where a token is too long, or may be connectors alone."""
-        parts = self._parts.split(text)  # what is between tokens, and the tokens
-        if max(map(len, islice(parts, 1, None, 2)), default=0) > MAX_TOKEN or self._has_connectors(text):
-            return None
-        del parts[-1]
-        return array("q", islice(accumulate(map(len, parts)), 0, None, 2))
-
-    def spans(self, text: str, position: int, stop: int) -> Sequence[Span]:
-        """Those of a part of a text that begins and ends between words."""
-        spans = [match.span() for match in self.pattern.finditer(text, position, stop)]
-        if text.find("_", position, stop) >= 0:
-            spans = [(start, end) for start, end in spans if text[start:end].strip("_")]
-        if all(end - start <= MAX_TOKEN for start, end in spans):
-            return spans
-        return [(position + start, position + end) for start, end in _spans_by_class(text[position:stop])]
-
-    def _has_connectors(self, text: str) -> bool:
-        return "_" in text and self._connectors.search(text) is not None
+    def __init__(self) -> None:
+        hard = f"[{_in_set(RANGES.keys() - set(EASY_KINDS))}\U00010000-\U0010ffff]"
+        self.token = _easy_pattern(_in_set("A"), _in_set("."), _in_set(":"), _in_set(","))
+        self.hard = re.compile(hard)
+        # No token reaches over a space or a control character, so words (runs without them) that are hard are looked at
+        # by their classes, and what is between them without. Looked for from the start of each word only: linear.
+        self.hard_word = re.compile(rf"(?<![^\x00-\x20\x7f])(?:(?!{hard})[^\x00-\x20\x7f])*+{hard}[^\x00-\x20\x7f]*+")
 
 
-_ASCII = _Easy("", "", "", "")
-_BMP = _Easy(_LETTERS, _in_set("."), _in_set(":"), _in_set(","))
-
-
-def _easy_for(text: str) -> _Easy | None:
-    if text.isascii():
-        return _ASCII
-    return None if _HARD_CHARACTER.search(text) else _BMP
+_ASCII = _easy_pattern("", "", "", "")
+_easy = cache(_Easy)
 
 
 def standard_tokens(text: str) -> list[str]:
     """Tokens of Lucene's StandardTokenizer as written (not lowercased), in order."""
-    easy = _easy_for(text)
-    tokens = easy.tokens(text) if easy else None
-    return [text[start:end] for start, end in standard_spans(text)] if tokens is None else tokens
+    if (token := _easy_token(text)) is not None:
+        tokens = token.findall(text)
+        if "_" in text:
+            tokens = [token for token in tokens if token.strip("_")]
+        if max(map(len, tokens), default=0) <= MAX_TOKEN:
+            return tokens
+    return [text[start:end] for start, end in standard_spans(text)]
 
 
-def standard_starts(text: str) -> array[int]:
-    """The starts of `standard_spans`, several times as fast in most texts."""
-    easy = _easy_for(text)
-    starts = easy.starts(text) if easy else None
-    return array("q", [start for start, _ in standard_spans(text)]) if starts is None else starts
+def _easy_token(text: str) -> re.Pattern[str] | None:
+    if text.isascii():
+        return _ASCII
+    easy = _easy()
+    return None if easy.hard.search(text) else easy.token
 
 
 def standard_spans(text: str) -> Iterator[Span]:
     """Start and end, in code points, of each token of Lucene's StandardTokenizer, in order."""
-    if easy := _easy_for(text):
-        return iter(easy.spans(text, 0, len(text)))
+    if (token := _easy_token(text)) is not None:
+        return iter(_easy_spans(token, text, 0, len(text)))
     return _mixed_spans(text)
 
 
 def _mixed_spans(text: str) -> Iterator[Span]:
     position = 0
-    for hard in _HARD_WORD.finditer(text):
+    easy = _easy()
+    for hard in easy.hard_word.finditer(text):
         start, end = hard.span()
-        yield from _BMP.spans(text, position, start)
+        yield from _easy_spans(easy.token, text, position, start)
         for first, last in _spans_by_class(text[start:end]):
             yield start + first, start + last
         position = end
-    yield from _BMP.spans(text, position, len(text))
+    yield from _easy_spans(easy.token, text, position, len(text))
+
+
+def _easy_spans(token: re.Pattern[str], text: str, position: int, stop: int) -> Sequence[Span]:
+    """Those of a part that begins and ends between words."""
+    spans = [match.span() for match in token.finditer(text, position, stop)]
+    if text.find("_", position, stop) >= 0:
+        spans = [(start, end) for start, end in spans if text[start:end].strip("_")]
+    if all(end - start <= MAX_TOKEN for start, end in spans):
+        return spans
+    return [(position + start, position + end) for start, end in _spans_by_class(text[position:stop])]
 
 
 def _spans_by_class(text: str) -> Iterator[Span]:
