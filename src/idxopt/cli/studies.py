@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -249,7 +250,7 @@ def engine_choice(work: Session, engine: str, folder: Path, pace: LivePace) -> E
         from idxopt.optimizer.trials import ClusterEvaluator, TrialSettings
 
         settings = TrialSettings(
-            trial_id(folder.resolve().name, StudyFolder(folder).own_id()),
+            trial_id(folder.resolve().name, StudyFolder(folder).own_id(partial(say, work.settings))),
             documents_per_s=pace.documents_per_s or None,
             queries_per_s=pace.queries_per_s or None,
         )

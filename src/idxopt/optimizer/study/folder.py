@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from idxopt.errors import BuildError, LockedError, UsageError
 
-_OWN_ID = re.compile(r"[0-9a-f]{8}")
+_OWN_ID = re.compile(r"([0-9a-f]{8})(?: ([0-9]+:[0-9]+))?")
 _NEW_ID = "delete it: another is drawn; `idxopt sweep` removes trial indices under the old one"
 
 
@@ -71,23 +71,40 @@ class StudyFolder:
 
     @property
     def identity(self) -> Path:
-        """The study's own id."""
+        """The study's own id, and device and inode of the folder that it was drawn for."""
         return self.path / "study.id"
 
-    def own_id(self) -> str:
+    def own_id(self, tell: Callable[[str], None]) -> str:
         """8 hex digits drawn once for this study, whatever its name: to be called under the lock of the folder.
 
-        Raises BuildError where they cannot be kept, or what is kept is something else.
+        A folder that was renamed keeps its id. A copy draws another, which `tell` is told: both would use and delete
+        each other's trial indices. Raises BuildError where they cannot be kept, or what is kept is something else.
         """
         if not self.identity.exists():
-            replace_file(self.identity, f"{secrets.token_hex(4)}\n".encode())
+            return self._drawn_id()
         try:
-            own = self.identity.read_text(encoding="ascii").strip()
+            found = _OWN_ID.fullmatch(self.identity.read_text(encoding="ascii").strip())
         except (OSError, ValueError) as error:
             raise BuildError(f"cannot be read ({error})", place=str(self.identity), remedy=_NEW_ID) from error
-        if _OWN_ID.fullmatch(own) is None:
+        if found is None:
             raise BuildError("holds no id of a study", place=str(self.identity), remedy=_NEW_ID)
+        if found[2] == self._inode():
+            return found[1]
+        tell(
+            f"{self.path} was copied, or moved to another disk: the study gets an id of its own. Trial indices under "
+            f"the old one ({found[1]}) are left to the folder that it was copied from, and to `idxopt sweep`"
+        )
+        return self._drawn_id()
+
+    def _drawn_id(self) -> str:
+        own = secrets.token_hex(4)
+        replace_file(self.identity, f"{own} {self._inode()}\n".encode())
         return own
+
+    def _inode(self) -> str:
+        """What a renamed folder keeps and a copy does not."""
+        state = self.path.stat()
+        return f"{state.st_dev}:{state.st_ino}"
 
     @property
     def exists(self) -> bool:
