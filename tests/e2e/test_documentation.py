@@ -1,6 +1,8 @@
 """What the documentation says works: its commands run, its links lead somewhere, the demo does what it shows."""
 
+import json
 import re
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -78,6 +80,34 @@ def test_the_example_of_product_documentation(tmp_path, monkeypatch):
     assert len(found) == 7
     for words in found:
         typed(words, folder)
+
+
+def test_the_example_of_an_application(tmp_path, monkeypatch):
+    folder = tmp_path / "product-docs"
+    shutil.copytree(ROOT / "examples/product-docs", folder, ignore=shutil.ignore_patterns(".idxopt"))
+    monkeypatch.chdir(folder)
+    shell = commands(ROOT / "examples/application/README.md")
+    for words in shell[:2]:
+        typed(words, folder)
+    service = runpy.run_path(str(ROOT / "examples/application/service.py"))
+    application = service["application"](service["open_searcher"]("product-docs", Path("run.jsonl")))
+
+    def asked(visitor: int) -> tuple[str, dict]:
+        told = []
+        environ = {"QUERY_STRING": "q=max+retry+count", "HTTP_X_SESSION": f"visitor {visitor}"}
+        body = b"".join(application(environ, lambda status, _: told.append(status)))
+        return told[0], json.loads(body)
+
+    answers = [asked(visitor) for visitor in range(40)]
+    assert answers == [asked(visitor) for visitor in range(40)]
+    assert all(status == "200 OK" and "webhooks.md" in body["documents"] for status, body in answers)
+    arms = [body["arm"] for _, body in answers]
+    assert {*arms} == {"incumbent", "candidate"}
+    figures = run("canary", "status", "product-docs", "--json").document["log"]
+    assert {arm: figures[arm]["answers"] for arm in {*arms}} == {arm: 2 * arms.count(arm) for arm in {*arms}}
+    for words in shell[2:]:
+        typed(words, folder)
+    assert len(shell) == 5
 
 
 def test_the_example_of_an_existing_index_compiles(monkeypatch):
