@@ -6,6 +6,7 @@ import runpy
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_the_example_of_an_application(tmp_path, monkeypatch):
     service = runpy.run_path(str(ROOT / "examples/application/service.py"))
     application = service["application"](service["open_searcher"]("product-docs", Path("run.jsonl")))
 
-    def asked(visitor: int) -> tuple[str, dict]:
+    def asked(visitor: int) -> tuple[str, dict[str, Any]]:
         told = []
         environ = {"QUERY_STRING": "q=max+retry+count", "HTTP_X_SESSION": f"visitor {visitor}"}
         body = b"".join(application(environ, lambda status, _: told.append(status)))
