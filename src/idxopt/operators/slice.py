@@ -25,10 +25,10 @@ from idxopt.operators.markup import parsed_markup, structure_of
 from idxopt.operators.remembering import once
 from idxopt.operators.splitting import Piece, splitting
 from idxopt.operators.transform import Context, Transform
-from idxopt.operators.windows import Table, windows
+from idxopt.operators.windows import Table, Window, windows
 from idxopt.program.schema import Markup
 from idxopt.program.steps import Slice
-from idxopt.text.analysis import standard_spans, standard_tokens
+from idxopt.text.analysis import standard_starts, standard_tokens
 from idxopt.text.blocks import skip_bom
 from idxopt.text.sentences import paragraph_spans, sentence_spans
 
@@ -36,11 +36,6 @@ _Section = tuple[tuple[str, ...], int, int]
 """Heading path, start, end."""
 
 Spans = Callable[[str], Iterable[tuple[int, int]]]
-_SPANS: dict[str, Spans] = {
-    "words": standard_spans,
-    "sentences": sentence_spans,
-    "paragraphs": paragraph_spans,
-}
 
 
 def compile_slice(step: Slice, context: Context) -> Transform:
@@ -49,13 +44,19 @@ def compile_slice(step: Slice, context: Context) -> Transform:
         return splitting(
             step.field, section_pieces(step.level, step.min_size, context.markup, path=step.keep_heading_path)
         )
+    cut = slicing(step, context)
+    return splitting(step.field, lambda text: [_piece(text, window) for window in cut(text)])
+
+
+def slicing(step: Slice, context: Context) -> Callable[[str], list[Window]]:
+    """The windows of a text, whatever else its row holds (units other than headings)."""
     units = _units(step.unit, context)
-    return splitting(step.field, lambda text: _window_pieces(text, step, context.markup, units))
+    return lambda text: _windows(text, step, context.markup, units)
 
 
 def _units(name: str, context: Context) -> Callable[[str], Sequence[int]]:
     """Where the units of a text start."""
-    if name not in _SPANS:
+    if name not in _STARTS:
         spans = _model_spans(name, context)
         return lambda text: [start for start, _ in spans(text)]
 
@@ -63,7 +64,18 @@ def _units(name: str, context: Context) -> Callable[[str], Sequence[int]]:
 
 
 def _starts(unit: str, text: str) -> Sequence[int]:
-    return once(f"starts of {unit}", text, lambda text: array("q", (start for start, _ in _SPANS[unit](text))))
+    return once(f"starts of {unit}", text, _STARTS[unit])
+
+
+def _of_spans(spans: Spans) -> Callable[[str], Sequence[int]]:
+    return lambda text: array("q", (start for start, _ in spans(text)))
+
+
+_STARTS: dict[str, Callable[[str], Sequence[int]]] = {
+    "words": standard_starts,
+    "sentences": _of_spans(sentence_spans),
+    "paragraphs": _of_spans(paragraph_spans),
+}
 
 
 def _model_spans(name: str, context: Context) -> Spans:
@@ -94,7 +106,7 @@ def _tokenizer(path: str) -> Tokenizer:
     return FileTokenizer(Path(path))
 
 
-def _window_pieces(text: str, step: Slice, markup: Markup, units: Callable[[str], Sequence[int]]) -> list[Piece]:
+def _windows(text: str, step: Slice, markup: Markup, units: Callable[[str], Sequence[int]]) -> list[Window]:
     starts = units(text)
     size = step.window or 1
     is_cut = len(starts) > size
@@ -102,11 +114,14 @@ def _window_pieces(text: str, step: Slice, markup: Markup, units: Callable[[str]
     stops = _starts("sentences", text) if is_cut and step.cut == "sentences" else []
     found = windows(text, starts, tables, size=size, overlap=step.overlap, min_size=step.min_size, stops=stops)
     begin = skip_bom(text)
-    return [_piece(text, max(window.start, begin), window.end, window.header) for window in found]
+    if begin:
+        return [Window(max(window.start, begin), window.end, window.header) for window in found]
+    return found
 
 
-def _piece(text: str, start: int, end: int, header: str) -> Piece:
-    return Piece(header + text[start:end], start, end, verbatim=not header)
+def _piece(text: str, window: Window) -> Piece:
+    cut = text[window.start : window.end]
+    return Piece(window.header + cut, window.start, window.end, verbatim=not window.header)
 
 
 def _tables(text: str, markup: Markup) -> list[Table]:

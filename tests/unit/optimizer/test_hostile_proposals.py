@@ -26,7 +26,7 @@ from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.edits import edited
 from idxopt.optimizer.ports import Scores
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
-from idxopt.optimizer.scoring.texts import MAX_GROWTH, MAX_ROWS_A_DOCUMENT
+from idxopt.optimizer.scoring.growth import MAX_GROWTH, MAX_ROWS_A_DOCUMENT
 from idxopt.optimizer.splits import PlacedQueries
 from tests.unit.optimizer.hostile import INJECTIONS, PROPOSED, change, rows, slices, step, terms
 from tests.unit.optimizer.proposing import baseline, corpus, diagnosis, queries, state

@@ -24,8 +24,8 @@ _LONG = 200
 """Characters from which the chunk numbers of a text are kept: shorter ones are numbered faster than found."""
 _KEPT_BYTES = 240_000_000
 
-_JOINING_SPACE = "\u202f"
-_JOINED = re.compile(rf"(?:\S|{_JOINING_SPACE})+")
+JOINING_SPACE = "\u202f"
+_JOINED = re.compile(rf"(?:\S|{JOINING_SPACE})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def chunks_of(text: str) -> list[str]:
 
     NARROW NO-BREAK SPACE does not count: to the standard tokenizer it is a connector as `_` is (UAX #29, ExtendNumLet).
     """
-    return text.split() if _JOINING_SPACE not in text else _JOINED.findall(text)
+    return text.split() if JOINING_SPACE not in text else _JOINED.findall(text)
 
 
 class _Numbers(dict[str, int]):
@@ -85,16 +85,39 @@ class Chunks:
                 else:
                     numbers.extend(self._number(value))
             sizes.append(len(numbers) - before)
+        chunks = integers(numbers)
+        rows = np.repeat(np.arange(len(texts)), integers(sizes))
+        tokens = np.bincount(rows, weights=self.lengths(chunks), minlength=len(texts)).astype(np.int64)
+        found = self.terms(chunks)
+        return tokens, Counts(rows[found.rows], found.columns, found.counts)
+
+    def numbers(self, texts: Sequence[str]) -> Ints:
+        """The numbers of the chunks of texts, one after the other."""
+        numbers = array("q")
+        for text in texts:
+            numbers.frombytes(self._remembered(text))
+        return integers(numbers)
+
+    def number(self, chunk: str) -> int:
+        """Of one chunk, or of a part of one."""
+        return self._numbers[chunk]
+
+    def lengths(self, chunks: Ints) -> Ints:
+        """The tokens of each chunk, by number."""
         self._learn()
-        chunks = np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)
-        rows = np.repeat(np.arange(len(texts)), np.array(sizes, dtype=np.int64))
-        lengths, each, starts, terms, counts = self._tables()
-        tokens = np.bincount(rows, weights=lengths[chunks], minlength=len(texts)).astype(np.int64)
+        return np.array(self._lengths, dtype=np.int64)[chunks]
+
+    def terms(self, chunks: Ints) -> Counts:
+        """The query terms in chunks, by number; the rows are places in `chunks`, ascending."""
+        self._learn()
+        each = np.array(self._sizes, dtype=np.int64)
+        starts = np.cumsum(each) - each
         having = np.flatnonzero(each[chunks])
         held = chunks[having]
         times = each[held]
-        places = np.repeat(starts[held], times) + _within(times)
-        return tokens, Counts(np.repeat(rows[having], times), terms[places], counts[places])
+        places = np.repeat(starts[held], times) + within(times)
+        terms, counts = np.array(self._terms, dtype=np.int64), np.array(self._counts, dtype=np.int64)
+        return Counts(np.repeat(having, times), terms[places], counts[places])
 
     def _remembered(self, text: str) -> bytes:
         found = self._kept.get(text)
@@ -120,14 +143,13 @@ class Chunks:
             self._counts.extend(found.values())
         self._numbers.new.clear()
 
-    def _tables(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        lengths, sizes = np.array(self._lengths, dtype=np.int64), np.array(self._sizes, dtype=np.int64)
-        starts = np.zeros(len(sizes), dtype=np.int64)
-        np.cumsum(sizes[:-1], out=starts[1:])
-        return lengths, sizes, starts, np.array(self._terms, dtype=np.int64), np.array(self._counts, dtype=np.int64)
+
+def integers(values: array[int]) -> Ints:
+    """As an array that shares the memory."""
+    return np.frombuffer(values, dtype=np.int64) if values else np.zeros(0, dtype=np.int64)
 
 
-def _within(sizes: Ints) -> Ints:
+def within(sizes: Ints) -> Ints:
     """0..n-1 for each size n, one after the other."""
     total = int(sizes.sum())
     ends = np.cumsum(sizes)

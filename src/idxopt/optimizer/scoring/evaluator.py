@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from idxopt.compiler.fields import stored_path
 from idxopt.compiler.legs import legs
@@ -25,20 +24,21 @@ from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Field, Matrix, QueryTerms
 from idxopt.optimizer.scoring.figures import Judged
+from idxopt.optimizer.scoring.fusing import fused
 from idxopt.optimizer.scoring.long_queries import LongQueries
-from idxopt.optimizer.scoring.texts import RowSet, Texts
+from idxopt.optimizer.scoring.ranking import RankedList, ranked
+from idxopt.optimizer.scoring.searched import SearchedFields
+from idxopt.optimizer.scoring.texts import Texts
 from idxopt.program.canonical import program_hash
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Program
 from idxopt.search.fusion import LegList, fuse_views
 
 _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
-_CELLS = 20_000_000
-"""Scores in memory at a time."""
 _KEPT_PLACES = 30_000_000
 """Places of documents in kept lists (16 bytes each); those used longest ago go first."""
-_KEPT_POSTINGS = 60_000_000
-"""Postings and rows of kept fields (at most 12 bytes each); those used longest ago go first, the last one stays."""
+_KEPT_ENTRIES = 20_000_000
+"""Scores of kept fields (12 bytes each); those used longest ago go first, the last one stays."""
 _POSTING_BYTES = 3
 """Bytes a token takes in an index beside the text, about."""
 
@@ -56,14 +56,6 @@ class _Part:
     cut: Mapping[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedList:
-    """One leg's documents (numbers in the corpus), best first, with their scores."""
-
-    documents: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float64]
-
-
 class IncrementalEvaluator:
     """See `optimizer.ports.Evaluator`. In memory; one thread.
 
@@ -75,14 +67,15 @@ class IncrementalEvaluator:
         self._corpus = corpus
         self._queries = tuple(queries)
         self._places = _places(self._queries)
-        self._judged = [Judged(qrels.get(query.id, {})) for query in self._queries]
         self._long = LongQueries([query.text for query in self._queries])
         self._texts = Texts(corpus, models)
         self._ids = [document.id for document in corpus.documents]
-        self._terms: dict[str, QueryTerms] = {}
-        self._fields: OrderedDict[tuple[str, str], Field] = OrderedDict()
-        self._posted = 0
-        self._row_sets: dict[str, RowSet] = {}
+        self._numbers = {doc_id: number for number, doc_id in enumerate(self._ids)}
+        self._judged = [Judged(self._numbered(qrels.get(query.id, {}))) for query in self._queries]
+        self._order = np.argsort(np.argsort(np.array(self._ids, dtype=object), kind="stable"), kind="stable")
+        self._fields = SearchedFields(self._texts, [query.text for query in self._queries])
+        self._matrices: OrderedDict[tuple[str, str, float, float, float], Matrix] = OrderedDict()
+        self._entries = 0
         self._lists: OrderedDict[tuple[object, ...], RankedList] = OrderedDict()
         self._listed = 0
         self._scores: dict[str, Scores] = {}
@@ -108,7 +101,7 @@ class IncrementalEvaluator:
         places = np.array([self._place(query_id) for query_id in query_ids], dtype=np.int64)
         ranked = self._ranked(program, places)
         return {
-            query_id: [(doc_id, float(len(documents) - rank)) for rank, doc_id in enumerate(documents[:depth])]
+            query_id: [(self._ids[one], float(len(documents) - rank)) for rank, one in enumerate(documents[:depth])]
             for query_id, documents in zip(query_ids, ranked, strict=True)
         }
 
@@ -118,12 +111,12 @@ class IncrementalEvaluator:
         lists = {leg.key: self._leg_lists(program, leg, places) for leg in self._legs(program)}
         found: dict[str, dict[str, dict[str, int]]] = {}
         for number, (query_id, documents) in enumerate(zip(query_ids, self._ranked(program, places), strict=True)):
-            ranks: dict[str, dict[str, int]] = {doc_id: {} for doc_id in documents[:depth]}
+            ranks: dict[int, dict[str, int]] = {document: {} for document in documents[:depth]}
             for key, of_queries in lists.items():
                 for rank, document in enumerate(of_queries[number].documents.tolist(), 1):
-                    if self._ids[document] in ranks:
-                        ranks[self._ids[document]][key] = rank
-            found[query_id] = ranks
+                    if document in ranks:
+                        ranks[document][key] = rank
+            found[query_id] = {self._ids[document]: of_legs for document, of_legs in ranks.items()}
         return found
 
     def size(self, program: Program) -> Size:
@@ -131,10 +124,14 @@ class IncrementalEvaluator:
         rows, total = 0, self._texts.source_characters
         for leg in self._legs(program):
             parts = self._parts(program, leg)
-            rows += self._row_set(program, leg.view).count
-            total += sum(part.field.characters * leg.many_rows for part in parts)
-            total += sum(part.field.tokens * _POSTING_BYTES for part in parts)
+            rows += self._fields.row_set(program, leg.view).count
+            total += sum(int(part.field.characters.sum()) * leg.many_rows for part in parts)
+            total += sum(part.field.statistics.tokens * _POSTING_BYTES for part in parts)
         return Size(rows, total, len(program.views))
+
+    def _numbered(self, grades: Mapping[str, int]) -> dict[int, int]:
+        """Judgments by the number of the document; those of documents that are missing count, too."""
+        return {self._numbers.get(doc_id, -1 - place): grade for place, (doc_id, grade) in enumerate(grades.items())}
 
     def _place(self, query_id: str) -> int:
         if query_id not in self._places:
@@ -152,30 +149,36 @@ class IncrementalEvaluator:
                 )
         return found
 
-    def _ranked(self, program: Program, places: Ints) -> list[list[str]]:
-        """The documents of each query, best first."""
+    def _ranked(self, program: Program, places: Ints) -> list[list[int]]:
+        """The documents of each query, best first, by number."""
         found = self._legs(program)
         lists = [self._leg_lists(program, leg, places) for leg in found]
-        ids = self._ids
         if len(found) == 1:
-            return [[ids[number] for number in one.documents.tolist()] for one in lists[0]]
-        ranked = []
-        for query in range(len(places)):
-            made = [
-                LegList(
-                    leg.key,
-                    leg.weight,
-                    [*zip([ids[n] for n in one[query].documents.tolist()], one[query].scores.tolist(), strict=True)],
-                )
-                for leg, one in zip(found, lists, strict=True)
-            ]
-            ranked.append([fused.doc_id for fused in fuse_views(made, program)])
-        return ranked
+            return [one.documents.tolist() for one in lists[0]]
+        weights = [leg.weight for leg in found]
+        if any(view.combine is not None for view in program.views.values()):
+            return [self._combined(program, found, each) for each in zip(*lists, strict=True)]
+        return [
+            fused([*zip(weights, each, strict=True)], program.fusion, self._order).tolist()
+            for each in zip(*lists, strict=True)
+        ]
+
+    def _combined(self, program: Program, found: Sequence[Leg], lists: Sequence[RankedList]) -> list[int]:
+        """Fused by the rules of views that make one list of their legs first."""
+        made = [
+            LegList(
+                leg.key,
+                leg.weight,
+                [*zip([self._ids[n] for n in one.documents.tolist()], one.scores.tolist(), strict=True)],
+            )
+            for leg, one in zip(found, lists, strict=True)
+        ]
+        return [self._numbers[document.doc_id] for document in fuse_views(made, program)]
 
     def _leg_lists(self, program: Program, leg: Leg, places: Ints) -> list[RankedList]:
         """The lists of some queries, kept by the parts that can change them."""
         parts = self._parts(program, leg)
-        rows = self._row_set(program, leg.view)
+        rows = self._fields.row_set(program, leg.view)
         window = program.fusion.window
         active = np.stack([part.terms.active(part.field)[places] for part in parts], axis=1)
         keys = [
@@ -189,14 +192,30 @@ class IncrementalEvaluator:
             for place, line in zip(places, active.tolist(), strict=True)
         ]
         missing = [number for number, key in enumerate(keys) if key not in self._lists]
-        made: dict[int, RankedList] = {}
-        step = max(1, _CELLS // max(1, rows.count))
-        for start in range(0, len(missing), step):
-            numbers = missing[start : start + step]
-            made.update(zip(numbers, self._score(parts, rows, window, places[numbers]), strict=True))
+        scores = [self._scores_of(part, places[missing]) for part in parts] if missing else []
+        made = dict(zip(missing, ranked(scores, rows, window), strict=True)) if missing else {}
         lists = [made[number] if number in made else self._lists[key] for number, key in enumerate(keys)]
         self._keep(keys, lists)
         return lists
+
+    def _scores_of(self, part: _Part, places: Ints) -> Matrix:
+        """The scores of some queries (lines) in all rows. Those of all queries are kept: the next candidate is likely
+        to change another part.
+        """
+        searched = part.searched
+        parameters = (searched.weight, searched.k1, searched.b)
+        if part.identity not in self._matrices or part.cut:
+            if part.cut or len(places) * 2 < len(self._queries):
+                return part.terms.scores(part.field, *parameters, places)
+            made = part.terms.scores(part.field, *parameters, np.arange(len(self._queries)))
+            self._matrices[part.identity] = made
+            self._entries += made.nnz
+            while self._entries > _KEPT_ENTRIES and len(self._matrices) > 1:
+                _, gone = self._matrices.popitem(last=False)
+                self._entries -= gone.nnz
+        self._matrices.move_to_end(part.identity)
+        whole = self._matrices[part.identity]
+        return whole if len(places) == len(self._queries) else whole[places]
 
     def _keep(self, keys: Sequence[tuple[object, ...]], lists: Sequence[RankedList]) -> None:
         for key, one in zip(keys, lists, strict=True):
@@ -208,21 +227,6 @@ class IncrementalEvaluator:
             _, gone = self._lists.popitem(last=False)
             self._listed -= len(gone.documents)
 
-    def _score(self, parts: Sequence[_Part], rows: RowSet, window: int, places: Ints) -> list[RankedList]:
-        total: Matrix | None = None
-        for part in parts:
-            searched = part.searched
-            scores = part.terms.scores(part.field, searched.weight, searched.k1, searched.b, places)
-            total = scores if total is None else total + scores
-        assert total is not None
-        if rows.several:
-            total.sort_indices()
-        values = total.data.astype(np.float32)
-        return [
-            _best(total.indices[start:end], values[start:end], rows, window)
-            for start, end in zip(total.indptr[:-1].tolist(), total.indptr[1:].tolist(), strict=True)
-        ]
-
     def _parts(self, program: Program, leg: Leg) -> list[_Part]:
         view = program.views[leg.view]
         assert view.lexical is not None
@@ -231,36 +235,15 @@ class IncrementalEvaluator:
         parts = []
         for path, searched in leg.fields.items():
             name = names[path]
-            key = self._texts.column_key(program, leg.view, name)
-            field, terms = self._field(program, leg.view, name, key, searched.analyzer)
+            key, field = self._fields.field(program, leg.view, name, searched.analyzer)
             identity = (key, searched.analyzer, searched.weight, searched.k1, searched.b)
-            parts.append(_Part(identity, field, terms, searched, {}))
+            parts.append(_Part(identity, field, self._fields.terms(searched.analyzer), searched, {}))
         return self._without_too_many_words(leg, parts)
 
     def _without_too_many_words(self, leg: Leg, parts: list[_Part]) -> list[_Part]:
         fields = {part.searched.path: (part.field, part.terms) for part in parts}
         cut = self._long.cut(leg, tuple(part.identity[:2] for part in parts), fields)
         return [replace(part, terms=part.terms.cut(cut), cut=cut) for part in parts] if cut else parts
-
-    def _field(self, program: Program, view: str, name: str, key: str, analyzer: str) -> tuple[Field, QueryTerms]:
-        if analyzer not in self._terms:
-            self._terms[analyzer] = QueryTerms(analyzer, [query.text for query in self._queries])
-        terms = self._terms[analyzer]
-        if (key, analyzer) not in self._fields:
-            column = self._texts.column(program, view, name)
-            self._fields[key, analyzer] = field = terms.field(column.values, keep=not column.rows.several)
-            self._posted += field.entries
-            while self._posted > _KEPT_POSTINGS and len(self._fields) > 1:
-                _, gone = self._fields.popitem(last=False)
-                self._posted -= gone.entries
-        self._fields.move_to_end((key, analyzer))
-        return self._fields[key, analyzer], terms
-
-    def _row_set(self, program: Program, view: str) -> RowSet:
-        key = self._texts.rows_key(program, view)
-        if key not in self._row_sets:
-            self._row_sets[key] = self._texts.row_set(program, view)
-        return self._row_sets[key]
 
 
 def _places(queries: Sequence[Query]) -> dict[str, int]:
@@ -269,23 +252,3 @@ def _places(queries: Sequence[Query]) -> dict[str, int]:
         twice = next(query.id for place, query in enumerate(queries) if places[query.id] != place)
         raise EvaluationError(f"two queries have the id {twice!r}", remedy="give every query an id of its own")
     return places
-
-
-def _best(rows: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], of: RowSet, window: int) -> RankedList:
-    """The `window` best documents: each by its best row; equal scores in the order of documents.
-
-    `rows` rise where documents have several, so that those of a document stand together.
-    """
-    documents = of.documents[rows]
-    if of.several and len(documents):
-        starts = np.flatnonzero(np.concatenate(([True], documents[1:] != documents[:-1])))
-        documents, scores = documents[starts], np.maximum.reduceat(scores, starts)
-    # no score is below 0, so their bits are in their order; together with the document each key is distinct
-    keys = (scores.view(np.uint32).astype(np.uint64) << np.uint64(32)) | (
-        np.uint64(0xFFFFFFFF) - documents.astype(np.uint64)
-    )
-    if len(keys) > window:
-        chosen = np.argpartition(keys, len(keys) - window)[len(keys) - window :]
-        keys, documents, scores = keys[chosen], documents[chosen], scores[chosen]
-    order = np.argsort(keys)[::-1]
-    return RankedList(documents[order], scores[order].astype(np.float64))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,9 @@ from scipy import sparse
 
 from idxopt.engines.embedded import bm25
 from idxopt.engines.embedded.bm25 import FieldStatistics
-from idxopt.optimizer.scoring.chunks import Chunks, Ints
+from idxopt.optimizer.scoring.chunks import Chunks, Counts, Ints, within
+from idxopt.optimizer.scoring.cuts import Cut
+from idxopt.optimizer.scoring.placed import Placed
 from idxopt.text.analysis import analyzer
 
 Matrix = sparse.csr_array
@@ -23,22 +26,43 @@ double, which changes no sum and is 0 in single precision.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """Postings of the query terms in one field: `postings` has a line a term, a column a row of the view, and holds
-    frequencies. `codes`: the byte that Lucene keeps of each row's length. `characters` of all its texts.
+    frequencies. `lengths` in tokens, and `characters`, of each row.
     """
 
-    statistics: FieldStatistics
     postings: Matrix
-    codes: npt.NDArray[np.uint8]
-    tokens: int
-    characters: int
+    lengths: Ints
+    characters: Ints
+
+    @cached_property
+    def statistics(self) -> FieldStatistics:
+        return FieldStatistics(int(np.count_nonzero(self.lengths)), int(self.lengths.sum()))
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.uint8]:
+        """The byte that Lucene keeps of each row's length."""
+        lengths, places = np.unique(self.lengths, return_inverse=True)
+        return np.array([bm25.length_code(length) for length in lengths.tolist()], dtype=np.uint8)[places]
 
     @property
     def entries(self) -> int:
         """Postings and rows: what it takes in memory is in proportion."""
-        return self.postings.nnz + len(self.codes)
+        return int(self.postings.nnz) + 2 * len(self.lengths)
+
+    def repeated(self, times: Ints) -> Field:
+        """Row i `times[i]` times, one after the other."""
+        postings = self.postings
+        each = times[postings.indices]
+        begins = np.cumsum(times) - times
+        rows = np.repeat(begins[postings.indices], each) + within(each)
+        ends = np.concatenate(([0], np.cumsum(each)))[postings.indptr]
+        return Field(
+            Matrix((np.repeat(postings.data, each), rows, ends), shape=(postings.shape[0], int(times.sum()))),
+            np.repeat(self.lengths, times),
+            np.repeat(self.characters, times),
+        )
 
 
 class QueryTerms:
@@ -72,20 +96,23 @@ class QueryTerms:
         return {term: int(documents[self.columns[term]]) for term in self._analyze(text) if term in self.columns}
 
     def field(self, values: Sequence[tuple[str, ...]], *, keep: bool) -> Field:
-        """Counts the query terms in the values of a column."""
-        tokens, found = self.chunks.count(values, keep=keep)
+        """Counts the query terms in the values of a column. `keep`: see `Chunks.count`."""
+        characters = np.array([sum(map(len, each)) for each in values], dtype=np.int64)
+        return self._field(*self.chunks.count(values, keep=keep), characters)
+
+    def placed(self, texts: Sequence[str]) -> Placed:
+        """For `cut_field`."""
+        return Placed.of(texts, self.chunks)
+
+    def cut_field(self, texts: Placed, cut: Cut) -> Field:
+        """Counts the query terms in rows cut out of texts."""
+        return self._field(*texts.count(cut, self.chunks), cut.characters)
+
+    def _field(self, lengths: Ints, found: Counts, characters: Ints) -> Field:
         postings = sparse.coo_array(
-            (found.counts.astype(np.float32), (found.columns, found.rows)), shape=(len(self.columns), len(values))
+            (found.counts.astype(np.float32), (found.columns, found.rows)), shape=(len(self.columns), len(lengths))
         ).tocsr()
-        lengths, places = np.unique(tokens, return_inverse=True)
-        codes = np.array([bm25.length_code(length) for length in lengths.tolist()], dtype=np.uint8)
-        return Field(
-            FieldStatistics(int(np.count_nonzero(tokens)), int(tokens.sum())),
-            postings,
-            codes[places],
-            int(tokens.sum()),
-            sum(len(value) for each in values for value in each),
-        )
+        return Field(postings, lengths, characters)
 
     def active(self, field: Field) -> npt.NDArray[np.bool_]:
         """Which queries have a term in the field at all: for all others it adds nothing to any row."""

@@ -10,37 +10,34 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from idxopt.errors import BuildError, ProgramError
+from idxopt.errors import BuildError
 from idxopt.hashing import digest
 from idxopt.operators.interpreter import source_fields
 from idxopt.operators.registry import semantics_version
 from idxopt.operators.remembering import Memory, remembering
-from idxopt.operators.row import Document, Row
+from idxopt.operators.row import Row, text_of
+from idxopt.operators.slice import slicing
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_step
-from idxopt.operators.transform import Context, Transform
+from idxopt.operators.transform import Context
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.scoring.chunks import Ints
+from idxopt.optimizer.scoring.cuts import Cut, cut
+from idxopt.optimizer.scoring.growth import Growth, attempted
 from idxopt.program.canonical import canonical
 from idxopt.program.effects import step_effect
 from idxopt.program.schema import Program
-from idxopt.program.steps import Reorganize, Reweight, Step
+from idxopt.program.steps import Reorganize, Reweight, Slice, Step
 
-MAX_ROWS_A_DOCUMENT = 200
-"""Rows a document in the mean from which a candidate is refused: it would be many times the corpus."""
-_FREE_ROWS = 10_000
-MAX_GROWTH = 8
-"""How many times the characters of all source fields a candidate is refused from: what a step writes, or what all rows
-hold of a searched field (a whole document in each of its rows). An index would hold as much.
-"""
-_FREE_CHARACTERS = 2_000_000
 _KEPT_CHARACTERS = 400_000_000
 """Characters that steps wrote into kept rows; those used longest ago go first."""
+_KEPT_CUT_ROWS = 10_000_000
+"""Rows of kept cuts (32 bytes each); those used longest ago go first."""
 
 Rows = list[list[Row]]
 """The rows of each document, in the order of the corpus."""
@@ -58,18 +55,14 @@ class RowSet:
         return len(self.documents)
 
     @cached_property
+    def firsts(self) -> Ints:
+        """The first row of each document that has any."""
+        return np.flatnonzero(np.diff(self.documents, prepend=-1))
+
+    @property
     def several(self) -> bool:
         """Whether some document has several rows."""
-        return bool((self.documents[1:] == self.documents[:-1]).any())
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The values of one field in all rows; `key` says how they came about."""
-
-    key: str
-    rows: RowSet
-    values: tuple[tuple[str, ...], ...]
+        return len(self.firsts) < self.count
 
 
 def relevant_steps(steps: Sequence[Step], name: str | None) -> tuple[Step, ...]:
@@ -89,6 +82,18 @@ def changes_rows(step: Step) -> bool:
     return step_effect(step).many_rows or (isinstance(step, Reorganize) and step.to == "merge_short")
 
 
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How the values of a field come about: the steps that decide them, over a program's source. Equal keys, equal
+    values. `name` None: which rows there are.
+    """
+
+    program: Program
+    steps: tuple[Step, ...]
+    name: str | None
+    key: str
+
+
 class Texts:
     """Columns of a corpus for any program over one source."""
 
@@ -98,38 +103,80 @@ class Texts:
         self._sources: dict[str, Rows] = {}
         self._kept: OrderedDict[str, tuple[Rows, int]] = OrderedDict()
         self._characters = 0
+        self._cuts: OrderedDict[str, Cut | None] = OrderedDict()
+        self._cut_rows = 0
         self._memory = Memory()
+
+    def derivation(self, program: Program, view: str, name: str | None) -> Derivation:
+        """Of a field of a view, or of its rows."""
+        return self._derivation(program, relevant_steps(program.views[view].steps, name), name)
+
+    def _derivation(self, program: Program, steps: tuple[Step, ...], name: str | None) -> Derivation:
+        key = self._key(program, steps)
+        return Derivation(program, steps, name, key if name is None else f"{key}/{name}")
+
+    def before(self, derivation: Derivation, name: str) -> Derivation:
+        """Of field `name` before the last step."""
+        return self._derivation(derivation.program, derivation.steps[:-1], name)
 
     def row_set(self, program: Program, view: str) -> RowSet:
         """Which rows a view has. Raises BuildError for a document that a step cannot take, ProgramError for a flood."""
-        steps = relevant_steps(program.views[view].steps, None)
-        return _row_set(self._key(program, steps), self._rows(program, steps))
+        of = self.derivation(program, view, None)
+        found = self.cut(of)
+        if found is not None:
+            return RowSet(of.key, found.documents)
+        sizes = np.array([len(each) for each in self._rows(of.program, of.steps)], dtype=np.int64)
+        return RowSet(of.key, np.repeat(np.arange(len(sizes)), sizes))
 
-    def column(self, program: Program, view: str, name: str) -> Column:
-        """The values of a field in the rows of a view. Raises as `row_set`."""
-        steps = relevant_steps(program.views[view].steps, name)
-        rows = self._rows(program, steps)
-        values = tuple(_texts_of(row.fields.get(name)) for each in rows for row in each)
-        if sum(len(text) for value in values for text in value) > self._most_characters:
-            raise ProgramError(
-                f"all rows together hold more than {MAX_GROWTH} times the text that there is",
-                place=f"{view}.{name}",
-                remedy="search a shorter field in rows, or use larger windows",
+    def values(self, of: Derivation) -> tuple[tuple[str, ...], ...]:
+        """The values of a field as an engine indexes them, row by row. Raises as `row_set`."""
+        assert of.name is not None
+        name = of.name
+        return tuple(_texts_of(row.fields.get(name)) for each in self._rows(of.program, of.steps) for row in each)
+
+    def texts(self, of: Derivation) -> list[str]:
+        """The text of a field in each row as steps see it: a list is one text."""
+        assert of.name is not None
+        rows = self._rows(of.program, of.steps)
+        return [text_of(row.fields.get(of.name)) for each in rows for row in each]
+
+    def cut(self, of: Derivation) -> Cut | None:
+        """How the last step cuts rows; None where it is none that does, or its rows have to be made. Raises as
+        `row_set`.
+        """
+        step = of.steps[-1] if of.steps else None
+        if not isinstance(step, Slice) or step.unit == "headings":
+            return None
+        key = self._key(of.program, of.steps)
+        if key not in self._cuts:
+            self._keep_cut(key, self._cut(of, step))
+        self._cuts.move_to_end(key)
+        return self._cuts[key]
+
+    def _cut(self, of: Derivation, step: Slice) -> Cut | None:
+        rows = self._rows(of.program, of.steps[:-1])
+        with remembering(self._memory):
+            return cut(
+                rows, self._corpus.documents, step.field, slicing(step, self._context(of.program)), self._growth(step)
             )
-        return Column(self.column_key(program, view, name), _row_set(self.rows_key(program, view), rows), values)
 
-    def column_key(self, program: Program, view: str, name: str) -> str:
-        """Equal keys, equal columns."""
-        return f"{self._key(program, relevant_steps(program.views[view].steps, name))}/{name}"
-
-    def rows_key(self, program: Program, view: str) -> str:
-        """Equal keys, equal sets of rows."""
-        return self._key(program, relevant_steps(program.views[view].steps, None))
+    def _keep_cut(self, key: str, made: Cut | None) -> None:
+        self._cuts[key] = made
+        self._cut_rows += made.count if made is not None else 0
+        while self._cut_rows > _KEPT_CUT_ROWS and len(self._cuts) > 1:
+            _, gone = self._cuts.popitem(last=False)
+            self._cut_rows -= gone.count if gone is not None else 0
 
     def _key(self, program: Program, steps: Sequence[Step]) -> str:
         plain = canonical(program)
         source = {"fields": plain["source"]["fields"], "markup": program.source.markup, "models": plain.get("models")}
         return digest([source, [_plain(step) for step in steps if not isinstance(step, Reweight)]])
+
+    def _context(self, program: Program) -> Context:
+        return Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
+
+    def _growth(self, step: Step) -> Growth:
+        return Growth(step.op, len(self._corpus.documents), self.source_characters)
 
     def _rows(self, program: Program, steps: Sequence[Step]) -> Rows:
         """Runs the steps behind the longest list of first steps whose rows are kept."""
@@ -137,7 +184,7 @@ class Texts:
         if done == len(steps):
             return rows
         with remembering(self._memory):
-            context = Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
+            context = self._context(program)
             for number in range(done, len(steps)):
                 rows, written = self._run(rows, steps[number], context)
                 self._keep(self._key(program, steps[: number + 1]), rows, written)
@@ -161,29 +208,11 @@ class Texts:
         transform = compile_step(step, context)
         written_fields = step_effect(step).writes
         made: Rows = []
-        total, most = 0, _FREE_ROWS + MAX_ROWS_A_DOCUMENT * len(rows)
-        written, most_written = 0, self._most_characters
+        growth = self._growth(step)
         for each, document in zip(rows, self._corpus.documents, strict=True):
-            made.append(_transformed(each, document, transform))
-            total += len(made[-1])
-            written += _characters(made[-1], written_fields)
-            if total > most:
-                raise ProgramError(
-                    f"a step makes more than {MAX_ROWS_A_DOCUMENT} rows a document",
-                    place=f"{step.op}",
-                    remedy="use larger windows",
-                )
-            if written > most_written:
-                raise ProgramError(
-                    f"a step writes more than {MAX_GROWTH} times the text that there is",
-                    place=f"{step.op}",
-                    remedy="use shorter replacements, smaller tables, or less overlap",
-                )
-        return made, written
-
-    @property
-    def _most_characters(self) -> int:
-        return _FREE_CHARACTERS + MAX_GROWTH * self.source_characters
+            made.append(attempted(document, partial(transform, each)))
+            growth.add(len(made[-1]), _characters(made[-1], written_fields))
+        return made, growth.written
 
     @cached_property
     def source_characters(self) -> int:
@@ -197,20 +226,6 @@ class Texts:
         while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self._characters -= freed
-
-
-def _row_set(key: str, rows: Rows) -> RowSet:
-    sizes = np.array([len(each) for each in rows], dtype=np.int64)
-    return RowSet(key, np.repeat(np.arange(len(rows)), sizes))
-
-
-def _transformed(rows: list[Row], document: Document, transform: Transform) -> list[Row]:
-    try:
-        return transform(rows)
-    except Exception as error:  # as in a build: what a step cannot take ends the candidate, by name, not the study
-        raise BuildError(
-            f"document {document.id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
-        ) from error
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from idxopt.errors import IdxoptError
 from idxopt.optimizer.ports import METRICS
-from idxopt.optimizer.scoring import evaluator as module
+from idxopt.optimizer.scoring import chunks, evaluator, ranking, searched, texts
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.program.schema import Program
 from tests.unit.optimizer.scoring.drawing import CORPUS, QRELS, QUERIES, drawn
@@ -22,12 +22,12 @@ def fresh() -> IncrementalEvaluator:
     return IncrementalEvaluator(CORPUS, QUERIES, QRELS)
 
 
-def answer(evaluator: IncrementalEvaluator, program: Program) -> tuple[object, ...]:
+def answer(one: IncrementalEvaluator, program: Program) -> tuple[object, ...]:
     """Rankings, values as bits, size; or the reason why there are none."""
     try:
-        scores = evaluator.scores(program)
+        scores = one.scores(program)
         return (
-            evaluator.rankings(program, IDS, 1_000),
+            one.rankings(program, IDS, 1_000),
             [scores.values[metric].tobytes() for metric in METRICS],
             scores.size,
         )
@@ -55,12 +55,13 @@ def test_drawn_programs_are_scored_not_refused():
 
 def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.MonkeyPatch):
     expected = {seed: answer(fresh(), drawn(seed)) for seed in range(12)}
-    from idxopt.optimizer.scoring import chunks, texts
-
-    monkeypatch.setattr(module, "_KEPT_POSTINGS", 1)
-    monkeypatch.setattr(module, "_KEPT_PLACES", 20)
-    monkeypatch.setattr(module, "_CELLS", 10)
+    monkeypatch.setattr(evaluator, "_KEPT_PLACES", 20)
+    monkeypatch.setattr(evaluator, "_KEPT_ENTRIES", 1)
+    monkeypatch.setattr(searched, "_KEPT_POSTINGS", 1)
+    monkeypatch.setattr(searched, "_KEPT_PLACED", 1)
+    monkeypatch.setattr(ranking, "_CELLS", 10)
     monkeypatch.setattr(texts, "_KEPT_CHARACTERS", 100)
+    monkeypatch.setattr(texts, "_KEPT_CUT_ROWS", 5)
     monkeypatch.setattr(chunks, "_KEPT_BYTES", 10)
     one = fresh()
     for seed in [*range(12), *reversed(range(12))]:

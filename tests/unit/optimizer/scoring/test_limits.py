@@ -14,7 +14,7 @@ from idxopt.operators.row import Document
 from idxopt.operators.steps import compile_step
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import METRICS, NDCG, Size
-from idxopt.optimizer.scoring import texts
+from idxopt.optimizer.scoring import growth, texts
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.trials import embedded_trials
 from idxopt.program.schema import Program
@@ -49,8 +49,8 @@ def evaluator(*documents: Any, queries: Any = ASKED, qrels: Any = JUDGED) -> Inc
 
 
 def test_a_flood_of_rows_is_refused(monkeypatch):
-    monkeypatch.setattr(texts, "_FREE_ROWS", 10)
-    monkeypatch.setattr(texts, "MAX_ROWS_A_DOCUMENT", 5)
+    monkeypatch.setattr(growth, "_FREE_ROWS", 10)
+    monkeypatch.setattr(growth, "MAX_ROWS_A_DOCUMENT", 5)
     one = evaluator(*(Document(name, {"body": "apple " * 20}) for name in "abc"))
     with pytest.raises(ProgramError, match="more than 5 rows a document"):
         one.scores(rows({"op": "slice", "unit": "words", "window": 1}))
@@ -58,7 +58,7 @@ def test_a_flood_of_rows_is_refused(monkeypatch):
 
 
 def test_a_flood_of_text_is_refused_wherever_documents_have_their_texts(monkeypatch):
-    monkeypatch.setattr(texts, "_FREE_CHARACTERS", 100)
+    monkeypatch.setattr(growth, "_FREE_CHARACTERS", 100)
     long = {"op": "normalize", "scheme": "regex_replace", "pattern": "a", "replacement": "a" * 50}
     short = {"op": "normalize", "scheme": "regex_replace", "pattern": "a", "replacement": "aa"}
     for source, path in (
@@ -67,14 +67,14 @@ def test_a_flood_of_text_is_refused_wherever_documents_have_their_texts(monkeypa
         ({"body": ["apple "] * 50}, "body"),
     ):
         one = evaluator(Document("a", source))
-        with pytest.raises(ProgramError, match=f"writes more than {texts.MAX_GROWTH} times the text"):
+        with pytest.raises(ProgramError, match=f"writes more than {growth.MAX_GROWTH} times the text"):
             one.scores(one_field(long, path=path))
         assert one.scores(one_field(short, path=path)).values[NDCG].tolist() == [0.0]
         assert one.size(one_field(path=path)).bytes > 300
 
 
 def test_whole_documents_in_each_of_many_rows_are_refused(monkeypatch):
-    monkeypatch.setattr(texts, "_FREE_CHARACTERS", 100)
+    monkeypatch.setattr(growth, "_FREE_CHARACTERS", 100)
     one = evaluator(*(Document(name, {"body": "apple " * 60, "whole": "apple " * 60}) for name in "abc"))
 
     def beside(window: int) -> Program:
@@ -93,7 +93,7 @@ def test_whole_documents_in_each_of_many_rows_are_refused(monkeypatch):
             "the program",
         )
 
-    with pytest.raises(ProgramError, match=f"together hold more than {texts.MAX_GROWTH} times the text") as refused:
+    with pytest.raises(ProgramError, match=f"together hold more than {growth.MAX_GROWTH} times the text") as refused:
         one.scores(beside(3))
     assert refused.value.place == "rows.whole"
     assert one.scores(beside(10)).size.rows == 3 + 3 * 6

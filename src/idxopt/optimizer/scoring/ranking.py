@@ -1,0 +1,57 @@
+"""Ranked lists of one leg: the best rows of each query, a document by its best one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from idxopt.optimizer.scoring.chunks import Ints
+from idxopt.optimizer.scoring.fields import Matrix
+from idxopt.optimizer.scoring.texts import RowSet
+
+_CELLS = 1_000_000
+"""Scores in memory at a time: few enough to stay near the processor."""
+_DOCUMENT = np.uint64(0xFFFFFFFF)
+_SCORE = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedList:
+    """One leg's documents (numbers in the corpus), best first, with their scores."""
+
+    documents: Ints
+    scores: npt.NDArray[np.float64]
+
+
+def ranked(parts: Sequence[Matrix], rows: RowSet, window: int) -> Iterator[RankedList]:
+    """The `window` best documents of each query; equal scores in the order of documents.
+
+    `parts`: scores of queries (lines) in rows (columns) a field, summed in this order and then rounded to single
+    precision. What has no entry in any is no hit.
+    """
+    queries, count = parts[0].shape
+    step = max(1, _CELLS // max(1, count))
+    for start in range(0, queries, step):
+        total = parts[0][start : start + step].toarray()
+        for part in parts[1:]:
+            total += part[start : start + step].toarray()
+        if rows.several:
+            total = np.maximum.reduceat(total, rows.firsts, axis=1)
+        yield from _best(total, rows.documents[rows.firsts], window)
+
+
+def _best(scores: npt.NDArray[np.float64], documents: Ints, window: int) -> Iterator[RankedList]:
+    # no score is below 0, so their bits are in their order; together with the document each key of a hit is distinct
+    bits = scores.astype(np.float32).view(np.uint32).astype(np.uint64)
+    keys = (bits << _SCORE) | (_DOCUMENT - documents.astype(np.uint64))
+    keys[scores == 0] = 0
+    if keys.shape[1] > window:
+        keys = np.partition(keys, keys.shape[1] - window, axis=1)[:, -window:]
+    keys.sort(axis=1)
+    for line, hits in zip(keys[:, ::-1], np.count_nonzero(keys, axis=1).tolist(), strict=True):
+        best = line[:hits]
+        found = (best >> _SCORE).astype(np.uint32).view(np.float32)
+        yield RankedList((_DOCUMENT - (best & _DOCUMENT)).astype(np.int64), found.astype(np.float64))

@@ -1,0 +1,93 @@
+"""The searched fields of views, each made once for each way to make it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from idxopt.optimizer.scoring.cuts import Cut
+from idxopt.optimizer.scoring.fields import Field, QueryTerms
+from idxopt.optimizer.scoring.growth import check_held
+from idxopt.optimizer.scoring.placed import Placed
+from idxopt.optimizer.scoring.texts import Derivation, RowSet, Texts
+from idxopt.program.schema import Program
+
+_KEPT_POSTINGS = 60_000_000
+"""Postings and rows of kept fields (8 bytes each); those used longest ago go first, the last one stays."""
+_KEPT_PLACED = 400_000_000
+"""Bytes of texts' chunks with their places; those used longest ago go first, the last one stays."""
+
+
+class SearchedFields:
+    """Fields of one corpus, counted for one list of queries."""
+
+    def __init__(self, texts: Texts, queries: Sequence[str]) -> None:
+        self._texts = texts
+        self._queries = queries
+        self._terms: dict[str, QueryTerms] = {}
+        self._fields: OrderedDict[tuple[str, str], Field] = OrderedDict()
+        self._posted = 0
+        self._placed: OrderedDict[tuple[str, str], Placed] = OrderedDict()
+        self._placed_bytes = 0
+        self._row_sets: dict[str, RowSet] = {}
+
+    def terms(self, analyzer: str) -> QueryTerms:
+        """The terms of all queries."""
+        if analyzer not in self._terms:
+            self._terms[analyzer] = QueryTerms(analyzer, self._queries)
+        return self._terms[analyzer]
+
+    def row_set(self, program: Program, view: str) -> RowSet:
+        """Raises as `Texts.row_set`."""
+        key = self._texts.derivation(program, view, None).key
+        if key not in self._row_sets:
+            self._row_sets[key] = self._texts.row_set(program, view)
+        return self._row_sets[key]
+
+    def field(self, program: Program, view: str, name: str, analyzer: str) -> tuple[str, Field]:
+        """The field, and a key: equal keys, equal fields under one analyzer. Raises as `Texts.row_set`."""
+        of = self._texts.derivation(program, view, name)
+        several = self.row_set(program, view).several
+        return of.key, self._field(of, analyzer, f"{view}.{name}", keep=not several)
+
+    def _field(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
+        key = (of.key, analyzer)
+        if key not in self._fields:
+            field = self._made(of, analyzer, place, keep=keep)
+            self._fields[key] = field
+            self._posted += field.entries
+            while self._posted > _KEPT_POSTINGS and len(self._fields) > 1:
+                _, gone = self._fields.popitem(last=False)
+                self._posted -= gone.entries
+            return field
+        self._fields.move_to_end(key)
+        return self._fields[key]
+
+    def _made(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
+        cut = self._texts.cut(of) if analyzer != "keyword" else None
+        if cut is None:
+            values = self._texts.values(of)
+            self._check(sum(len(text) for each in values for text in each), place)
+            return self.terms(analyzer).field(values, keep=keep)
+        if of.name == cut.name:
+            self._check(int(cut.characters.sum()), place)
+            return self.terms(analyzer).cut_field(self._placed_texts(of, cut, analyzer), cut)
+        assert of.name is not None
+        before = self._field(self._texts.before(of, of.name), analyzer, place, keep=True)
+        self._check(int((before.characters * cut.times).sum()), place)
+        return before.repeated(cut.times)
+
+    def _check(self, characters: int, place: str) -> None:
+        check_held(characters, self._texts.source_characters, place)
+
+    def _placed_texts(self, of: Derivation, cut: Cut, analyzer: str) -> Placed:
+        before = self._texts.before(of, cut.name)
+        key = (before.key, analyzer)
+        if key not in self._placed:
+            self._placed[key] = made = self.terms(analyzer).placed(self._texts.texts(before))
+            self._placed_bytes += made.size
+            while self._placed_bytes > _KEPT_PLACED and len(self._placed) > 1:
+                _, gone = self._placed.popitem(last=False)
+                self._placed_bytes -= gone.size
+        self._placed.move_to_end(key)
+        return self._placed[key]
