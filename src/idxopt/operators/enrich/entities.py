@@ -15,15 +15,27 @@ from collections.abc import Callable
 
 import regex
 
+from idxopt.operators.remembering import once
 from idxopt.operators.streams import STOP_WORDS
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.steps import Entities
+from idxopt.text.identifiers import WHITE_SPACE
 
-_WORD = r"\p{Lu}(?:[^\W_]|['\u2019-](?=[^\W_]))*+"
-_RUN = regex.compile(rf"(?<![^\W_]['\u2019-]?){_WORD}(?: (?:(?:of|the|and|de|van|von) )*+{_WORD})*+")
-_BEGINS = re.compile(r"(?:^|[.!?:;\u3002\uff01\uff1f]|\n|^[#>*+-]+)[\s\"'(\[*_#>+-]*$")
-_WITHOUT_INNER = re.compile("^(?:(?:of|the|and|de|van|von) )+")
+_INNER = "(?:of|the|and|de|van|von) "
+_MORE = rf"(?: (?:{_INNER})*+{{word}})*+"
+_ASCII_WORD = "[A-Z][A-Za-z0-9]*+(?:['-][A-Za-z0-9]++)*+"
+_ASCII_RUN = re.compile(
+    rf"[A-Z](?<![A-Za-z0-9][A-Z])(?<![A-Za-z0-9]['-][A-Z])"
+    rf"[A-Za-z0-9]*+(?:['-][A-Za-z0-9]++)*+{_MORE.format(word=_ASCII_WORD)}"
+)
+"""Runs of a text in ASCII, as `_RUN` finds them."""
+_WORD = r"\p{Lu}[^\W_]*+(?:['\u2019-][^\W_]++)*+"
+_RUN = regex.compile(rf"(?<![^\W_]['\u2019-]?){_WORD}{_MORE.format(word=_WORD)}")
+_WITHOUT_INNER = re.compile(f"^(?:{_INNER})+")
 _LOOK_BACK = 20
+_ENDS = ".!?:;\u3002\uff01\uff1f"
+_BETWEEN = WHITE_SPACE + "\x1c\x1d\x1e\x1f\"'([*_#>+-"
+"""What may stand between the end of a sentence and the first word of the next."""
 
 
 def compile_entities(step: Entities, _: Context) -> Transform:
@@ -32,28 +44,35 @@ def compile_entities(step: Entities, _: Context) -> Transform:
 
 
 def _top(number: int) -> Callable[[str], list[str]]:
-    return lambda text: entities(text, number)
+    return lambda text: list(once("entities", text, _ranked)[:number])
 
 
 def entities(text: str, top: int) -> list[str]:
     """The most frequent runs of capitalised words."""
-    certain: Counter[str] = Counter()
-    leading: Counter[str] = Counter()
-    order: dict[str, int] = {}
-    for match in _RUN.finditer(text):
-        name, start = match[0], match.start()
-        begins = _begins_sentence(text, start)
-        first, _, rest = name.partition(" ")
-        if begins and rest and first.lower() in STOP_WORDS:
-            name, begins = _WITHOUT_INNER.sub("", rest), False
-        if len(name) < 2:
-            continue
-        order.setdefault(name, start)
-        (leading if " " not in name and begins else certain)[name] += 1
-    counts = {name: count + leading[name] for name, count in certain.items()}
-    return sorted(counts, key=lambda name: (-counts[name], order[name]))[:top]
+    return list(_ranked(text)[:top])
+
+
+def _ranked(text: str) -> tuple[str, ...]:
+    """All of them."""
+    runs = (_ASCII_RUN if text.isascii() else _RUN).finditer(text)
+    names: list[str] = []
+    certain: set[str] = set()
+    for match in runs:
+        name = match[0]
+        if " " in name:
+            first, _, rest = name.partition(" ")
+            if first.lower() in STOP_WORDS and _begins_sentence(text, match.start()):
+                name = _WITHOUT_INNER.sub("", rest)
+            certain.add(name)
+        elif name not in certain and not _begins_sentence(text, match.start()):
+            certain.add(name)
+        names.append(name)
+    counts = Counter(names)
+    found = [name for name in counts if name in certain and len(name) > 1]
+    return tuple(sorted(found, key=counts.__getitem__, reverse=True))
 
 
 def _begins_sentence(text: str, start: int) -> bool:
     before = text[max(0, start - _LOOK_BACK) : start]
-    return start == 0 or _BEGINS.search(before) is not None
+    end = before.rstrip(_BETWEEN)
+    return not end or end[-1] in _ENDS or "\n" in before[len(end) :]

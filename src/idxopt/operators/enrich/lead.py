@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.steps import Lead
@@ -26,8 +27,25 @@ TERMINATORS = ".!?\u2026" + CJK_TERMINATORS
 CLOSING = "\"')]}\u00bb\u2019\u201d\u203a\u300d\u300f\u3011\uff09"
 
 _WHITE = "".join(sorted(WHITE_SPACE))
-_WORD = re.compile(f"[^{re.escape(_WHITE)}]+")
-_EVENT = re.compile(f"[{re.escape(TERMINATORS)}][{re.escape(TERMINATORS + CLOSING)}]*+|[{re.escape(_WHITE)}]++")
+_WHITE_IN_PYTHON_ONLY = "\x1c\x1d\x1e\x1f"
+"""What `str.split` takes for white space beside `WHITE_SPACE`."""
+
+_IN_LINE = re.escape(_WHITE.replace("\n", ""))
+_ANY_WHITE = re.escape(_WHITE)
+_WORD = re.compile(f"[^{_ANY_WHITE}]+")
+_OTHERS = re.escape("".join(sign for sign in TERMINATORS if sign not in CJK_TERMINATORS))
+_SIGNS = re.escape(TERMINATORS + CLOSING)
+_END = re.compile(
+    rf"[{re.escape(TERMINATORS)}\n](?:"
+    rf"(?<=\n)[{_IN_LINE}]*+\n[{_ANY_WHITE}]*+()"
+    rf"|(?<=[{CJK_TERMINATORS}])[{_SIGNS}]*+()[{_ANY_WHITE}]*+"
+    rf"|(?<!\n)[{re.escape(CLOSING)}{_OTHERS}]*+"
+    rf"(?:(?:[{CJK_TERMINATORS}][{_SIGNS}]*+|(?=[{_ANY_WHITE}]|\Z))()[{_ANY_WHITE}]*+)?+)"
+)
+"""The end of a sentence, with the white space behind it: group 1 of a blank line, group 2 or 3 behind terminators.
+
+Terminators that end nothing match without a group, so that their run is passed over at once.
+"""
 
 
 def compile_lead(step: Lead, _: Context) -> Transform:
@@ -45,33 +63,26 @@ def _lead(step: Lead) -> Callable[[str], str]:
 
 def first_words(text: str, count: int) -> str:
     """The text up to the end of its word number `count`."""
-    start, end = None, 0
-    for number, match in enumerate(_WORD.finditer(text), 1):
-        start = match.start() if start is None else start
-        end = match.end()
-        if number == count:
-            break
-    return text[start or 0 : end]
+    if any(sign in text for sign in _WHITE_IN_PYTHON_ONLY):
+        return _first_words_by_rule(text, count)
+    words = text.split(None, count)
+    behind = len(words[count]) if len(words) > count else 0
+    return text[: len(text) - behind].strip(_WHITE)
+
+
+def _first_words_by_rule(text: str, count: int) -> str:
+    text = text.strip(_WHITE)
+    last = next(islice(_WORD.finditer(text), count - 1, None), None)
+    return text if last is None else text[: last.end()]
 
 
 def first_sentences(text: str, count: int) -> str:
     """The text up to the end of its sentence number `count`."""
     text = text.strip(_WHITE)
-    found, begun = 0, 0
-    for match in _EVENT.finditer(text):
-        start, end = match.span()
-        if text[start] in WHITE_SPACE:
-            ends = start > begun and match.group().count("\n") >= 2
-            stop = start
-            begun = end if start == begun else begun
-        else:
-            ends = (
-                end == len(text) or text[end] in WHITE_SPACE or any(sign in CJK_TERMINATORS for sign in match.group())
-            )
-            stop = end
-        if ends:
-            found += 1
-            begun = end
-            if found == count:
-                return text[:stop]
+    for match in _END.finditer(text):
+        kind = match.lastindex
+        if kind is not None:
+            count -= 1
+            if count == 0:
+                return text[: match.start()].rstrip(_WHITE) if kind == 1 else text[: match.start(kind)]
     return text
