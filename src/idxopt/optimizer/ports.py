@@ -49,8 +49,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a program costs to keep: `rows` over all views, `bytes` of stored text and postings (an estimate of the
-    evaluator, equal on every run), `views`.
+    """What a program costs to keep: `rows` over all views, `bytes` of stored text, postings and vectors (an
+    estimate, equal on every run and engine), `views`.
     """
 
     rows: int

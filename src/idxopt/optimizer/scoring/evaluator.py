@@ -23,7 +23,7 @@ from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Field, Matrix, QueryTerms
-from idxopt.optimizer.scoring.figures import Judged
+from idxopt.optimizer.scoring.figures import Judgments
 from idxopt.optimizer.scoring.fusing import fused
 from idxopt.optimizer.scoring.long_queries import LongQueries
 from idxopt.optimizer.scoring.ranking import RankedList, ranked
@@ -41,6 +41,8 @@ _KEPT_ENTRIES = 20_000_000
 """Scores of kept fields (12 bytes each); those used longest ago go first, the last one stays."""
 _POSTING_BYTES = 3
 """Bytes a token takes in an index beside the text, about."""
+_NUMBER_BYTES = 4
+"""Of a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class IncrementalEvaluator:
         self._texts = Texts(corpus, models)
         self._ids = [document.id for document in corpus.documents]
         self._numbers = {doc_id: number for number, doc_id in enumerate(self._ids)}
-        self._judged = [Judged(self._numbered(qrels.get(query.id, {}))) for query in self._queries]
+        self._judgments = Judgments([qrels.get(query.id, {}) for query in self._queries], self._numbers)
         self._order = np.argsort(np.argsort(np.array(self._ids, dtype=object), kind="stable"), kind="stable")
         self._fields = SearchedFields(self._texts, [query.text for query in self._queries])
         self._matrices: OrderedDict[tuple[str, str, float, float, float], Matrix] = OrderedDict()
@@ -88,9 +90,7 @@ class IncrementalEvaluator:
         """See `Evaluator.scores`."""
         key = program_hash(program)
         if key not in self._scores:
-            ranked = self._ranked(program, np.arange(len(self._queries)))
-            figures = np.array([one.figures(documents) for one, documents in zip(self._judged, ranked, strict=True)])
-            values = figures.reshape(-1, len(METRICS))
+            values = self._judgments.figures(self._ranked(program, np.arange(len(self._queries))))
             self._scores[key] = Scores(
                 {metric: values[:, number] for number, metric in enumerate(METRICS)}, self.size(program)
             )
@@ -101,7 +101,9 @@ class IncrementalEvaluator:
         places = np.array([self._place(query_id) for query_id in query_ids], dtype=np.int64)
         ranked = self._ranked(program, places)
         return {
-            query_id: [(self._ids[one], float(len(documents) - rank)) for rank, one in enumerate(documents[:depth])]
+            query_id: [
+                (self._ids[one], float(len(documents) - rank)) for rank, one in enumerate(documents[:depth].tolist())
+            ]
             for query_id, documents in zip(query_ids, ranked, strict=True)
         }
 
@@ -111,7 +113,7 @@ class IncrementalEvaluator:
         lists = {leg.key: self._leg_lists(program, leg, places) for leg in self._legs(program)}
         found: dict[str, dict[str, dict[str, int]]] = {}
         for number, (query_id, documents) in enumerate(zip(query_ids, self._ranked(program, places), strict=True)):
-            ranks: dict[int, dict[str, int]] = {document: {} for document in documents[:depth]}
+            ranks: dict[int, dict[str, int]] = {document: {} for document in documents[:depth].tolist()}
             for key, of_queries in lists.items():
                 for rank, document in enumerate(of_queries[number].documents.tolist(), 1):
                     if document in ranks:
@@ -120,18 +122,17 @@ class IncrementalEvaluator:
         return found
 
     def size(self, program: Program) -> Size:
-        """What the program costs to keep: the source once, and of each leg its texts and postings."""
-        rows, total = 0, self._texts.source_characters
-        for leg in self._legs(program):
+        """What the program costs to keep: the source once, and of each leg its texts and postings, or its vectors."""
+        rows = {view: self._fields.row_set(program, view).count for view in program.views}
+        total = self._texts.source_characters
+        for leg in _all_legs(program):
+            if leg.dense is not None:
+                total += rows[leg.view] * leg.dense.dimension * _NUMBER_BYTES
+                continue
             parts = self._parts(program, leg)
-            rows += self._fields.row_set(program, leg.view).count
             total += sum(int(part.field.characters.sum()) * leg.many_rows for part in parts)
             total += sum(part.field.statistics.tokens * _POSTING_BYTES for part in parts)
-        return Size(rows, total, len(program.views))
-
-    def _numbered(self, grades: Mapping[str, int]) -> dict[int, int]:
-        """Judgments by the number of the document; those of documents that are missing count, too."""
-        return {self._numbers.get(doc_id, -1 - place): grade for place, (doc_id, grade) in enumerate(grades.items())}
+        return Size(sum(rows.values()), total, len(program.views))
 
     def _place(self, query_id: str) -> int:
         if query_id not in self._places:
@@ -139,7 +140,7 @@ class IncrementalEvaluator:
         return self._places[query_id]
 
     def _legs(self, program: Program) -> tuple[Leg, ...]:
-        found = legs(program, {name: name for name in program.views}, _EMBEDDED)
+        found = _all_legs(program)
         for leg in found:
             if leg.dense is not None:
                 raise EvaluationError(
@@ -149,21 +150,20 @@ class IncrementalEvaluator:
                 )
         return found
 
-    def _ranked(self, program: Program, places: Ints) -> list[list[int]]:
+    def _ranked(self, program: Program, places: Ints) -> list[Ints]:
         """The documents of each query, best first, by number."""
         found = self._legs(program)
         lists = [self._leg_lists(program, leg, places) for leg in found]
         if len(found) == 1:
-            return [one.documents.tolist() for one in lists[0]]
+            return [one.documents for one in lists[0]]
         weights = [leg.weight for leg in found]
         if any(view.combine is not None for view in program.views.values()):
             return [self._combined(program, found, each) for each in zip(*lists, strict=True)]
         return [
-            fused([*zip(weights, each, strict=True)], program.fusion, self._order).tolist()
-            for each in zip(*lists, strict=True)
+            fused([*zip(weights, each, strict=True)], program.fusion, self._order) for each in zip(*lists, strict=True)
         ]
 
-    def _combined(self, program: Program, found: Sequence[Leg], lists: Sequence[RankedList]) -> list[int]:
+    def _combined(self, program: Program, found: Sequence[Leg], lists: Sequence[RankedList]) -> Ints:
         """Fused by the rules of views that make one list of their legs first."""
         made = [
             LegList(
@@ -173,7 +173,7 @@ class IncrementalEvaluator:
             )
             for leg, one in zip(found, lists, strict=True)
         ]
-        return [self._numbers[document.doc_id] for document in fuse_views(made, program)]
+        return np.array([self._numbers[document.doc_id] for document in fuse_views(made, program)], dtype=np.int64)
 
     def _leg_lists(self, program: Program, leg: Leg, places: Ints) -> list[RankedList]:
         """The lists of some queries, kept by the parts that can change them."""
@@ -244,6 +244,10 @@ class IncrementalEvaluator:
         fields = {part.searched.path: (part.field, part.terms) for part in parts}
         cut = self._long.cut(leg, tuple(part.identity[:2] for part in parts), fields)
         return [replace(part, terms=part.terms.cut(cut), cut=cut) for part in parts] if cut else parts
+
+
+def _all_legs(program: Program) -> tuple[Leg, ...]:
+    return legs(program, {name: name for name in program.views}, _EMBEDDED)
 
 
 def _places(queries: Sequence[Query]) -> dict[str, int]:

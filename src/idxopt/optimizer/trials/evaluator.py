@@ -19,10 +19,11 @@ from idxopt.engines.port import Engine
 from idxopt.errors import EvaluationError, IdxoptError, LegFailed, NotFound
 from idxopt.evaluation.comparison import failed_query
 from idxopt.evaluation.judgments import Qrels, Query, Ranking, Run
-from idxopt.evaluation.metrics import per_query_values
+from idxopt.evaluation.metrics import Metric, per_query_values
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
-from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
+from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Values
+from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.trials.indices import ModelsOf, TrialIndex, TrialIndices
 from idxopt.optimizer.trials.measuring import Measured, latency_of
 from idxopt.optimizer.trials.pace import Pace
@@ -66,6 +67,7 @@ class ClusterEvaluator:
         self._clock = clock or SystemClock()
         self._pace = Pace(settings.queries_per_s, self._clock)
         self._lock = threading.RLock()
+        self._sizes = IncrementalEvaluator(corpus, (), {}, steps)
         self._indices = TrialIndices(engine, corpus, settings, clock=self._clock, steps=steps, models_of=models_of)
 
     def __enter__(self) -> Self:
@@ -99,12 +101,14 @@ class ClusterEvaluator:
     def scores(self, program: Program) -> Scores:
         """Builds or reuses the trial indices of the program and asks every query.
 
-        `Size.bytes` counts the stored rows as JSON: what an engine has on disk is not equal on every run (`measure`).
-        Raises ProgramError, SourceError (a document that the program cannot transform), BuildError, EngineError, and
-        EvaluationError for a query that fails: a failure is never a zero.
+        `Size` is the estimate that every evaluator gives: what an engine has on disk is not equal on every run
+        (`measure`). A program that makes a flood of rows is refused before anything is sent to the engine.
+        Raises ProgramError, SourceError, BuildError (also: a document that the program cannot transform), EngineError,
+        and EvaluationError for a query that fails: a failure is never a zero.
         """
         with self._lock:
-            return self._with_build(program, self._scores)
+            size = self._sizes.size(program)
+            return self._with_build(program, lambda build, _: Scores(self._values(build), size))
 
     def rankings(self, program: Program, query_ids: Sequence[str], depth: int) -> Run:
         wanted = [self._query(id) for id in query_ids]
@@ -184,14 +188,9 @@ class ClusterEvaluator:
         )
         return live_build(sealed(manifest), self._engine)
 
-    def _scores(self, build: LiveBuild, views: Mapping[str, TrialIndex]) -> Scores:
-        run = self._run(build, self._queries, DEPTH)
-        values = per_query_values(run, self._qrels, METRICS)
-        trials = [trial.loaded for trial in views.values()]
-        return Scores(
-            {metric: np.array([of[query.id] for query in self._queries]) for metric, of in values.items()},
-            Size(sum(one.rows for one in trials), sum(one.bytes for one in trials), len(trials)),
-        )
+    def _values(self, build: LiveBuild) -> dict[Metric, Values]:
+        values = per_query_values(self._run(build, self._queries, DEPTH), self._qrels, METRICS)
+        return {metric: np.array([of[query.id] for query in self._queries]) for metric, of in values.items()}
 
     def _run(self, build: LiveBuild, queries: Sequence[Query], depth: int) -> dict[str, Ranking]:
         searcher = self._searcher(build)

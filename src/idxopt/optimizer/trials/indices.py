@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import orjson
-
 from idxopt.builds import physical
 from idxopt.builds.clock import Clock
 from idxopt.builds.journal import Journal, LoadedFrom
@@ -24,7 +22,7 @@ from idxopt.hashing import digest
 from idxopt.models.ports import Embedder
 from idxopt.operators.cache import CacheSettings
 from idxopt.operators.interpreter import stored_rows
-from idxopt.operators.row import StoredRow, vector_of, without_vector
+from idxopt.operators.row import StoredRow
 from idxopt.operators.step_models import StepModels
 from idxopt.operators.tables import Tables
 from idxopt.optimizer.corpus import Corpus
@@ -252,7 +250,7 @@ class TrialIndices:
                 "; ".join(problems[:3]), place=state.name, remedy="look at the program and at the cluster's health"
             )
         checkpoint = max(self._engine.stats(state.name).checkpoints.values(), default=-1)
-        return self._marked(state.uuid, replace(mark, loaded=Loaded(counted.rows, counted.bytes, checkpoint)))
+        return self._marked(state.uuid, replace(mark, loaded=Loaded(counted.rows, checkpoint)))
 
     def _rows(self, program: Program, compiled: CompiledView, tables: Tables) -> Iterator[StoredRow]:
         cache = self._settings.cache
@@ -275,14 +273,12 @@ class TrialIndices:
 
 
 class _Counted:
-    """Rows and their bytes as JSON, counted as they pass."""
+    """Rows, counted as they pass."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self.bytes = 0
 
     def counting(self, rows: Iterable[StoredRow]) -> Iterator[StoredRow]:
         for row in rows:
             self.rows += 1
-            self.bytes += len(orjson.dumps(without_vector(row.body))) + 4 * len(vector_of(row.body) or ())
             yield row

@@ -24,12 +24,9 @@ _STUDY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a finished load left in a trial index. `checkpoint`: of its one shard; another one means later writes.
-    `bytes`: of the rows as JSON.
-    """
+    """What a finished load left in a trial index. `checkpoint`: of its one shard; another one means later writes."""
 
     rows: int
-    bytes: int
     checkpoint: int
 
 
@@ -66,7 +63,7 @@ class Mark:
                     "key": self.key,
                     "created": self.created.isoformat(timespec="seconds"),
                     "expires": self.expires.isoformat(timespec="seconds"),
-                    **({"rows": loaded.rows, "bytes": loaded.bytes, "checkpoint": loaded.checkpoint} if loaded else {}),
+                    **({"rows": loaded.rows, "checkpoint": loaded.checkpoint} if loaded else {}),
                 },
             }
         }
@@ -104,7 +101,7 @@ def _read(own: Mapping[str, Any]) -> Mark:
     trial = own["trial"]
     loaded = None
     if "rows" in trial:
-        loaded = Loaded(int(trial["rows"]), int(trial["bytes"]), int(trial["checkpoint"]))
+        loaded = Loaded(int(trial["rows"]), int(trial["checkpoint"]))
     created, expires = (dt.datetime.fromisoformat(trial[name]) for name in ("created", "expires"))
     if created.tzinfo is None or expires.tzinfo is None:
         raise ValueError("a time without a zone")

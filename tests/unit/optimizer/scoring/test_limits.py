@@ -130,8 +130,12 @@ def test_a_query_of_too_many_words_is_cut_to_its_rarest_as_live_searches_do():
 def test_a_dense_leg_is_refused():
     dense = {"content": {"lexical": {"fields": {"body": {}}}, "dense": {"model": "m", "text": ["body"]}}}
     models = {"m": {"kind": "embedder", "id": "any", "dimension": 4, "similarity": "dot"}}
+    one = evaluator(Document("a", {"body": "apple"}), Document("b", {"body": "pear"}))
+    both = one_field(views=dense, models=models)
     with pytest.raises(EvaluationError, match="dense leg"):
-        evaluator(Document("a", {"body": "apple"})).scores(one_field(views=dense, models=models))
+        one.scores(both)
+    plain = one.size(one_field())
+    assert one.size(both) == Size(plain.rows, plain.bytes + 2 * 4 * 4, 1), "its vectors count, for trials on a cluster"
 
 
 def test_an_object_in_a_searched_field_is_refused_as_engines_do():

@@ -21,7 +21,7 @@ def state(mark: Mark = MARK, name: str | None = None, **changes: Any) -> IndexSt
     return IndexState(name or mark.index, "uuid", {}, {"_meta": meta}, {})
 
 
-@pytest.mark.parametrize("loaded", [None, Loaded(3, 400, 2)])
+@pytest.mark.parametrize("loaded", [None, Loaded(3, 2)])
 def test_a_mark_is_read_as_it_was_written(loaded):
     mark = replace(MARK, loaded=loaded)
     assert mark_of(state(mark)) == mark
