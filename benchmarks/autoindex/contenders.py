@@ -24,7 +24,7 @@ from idxopt.operators.tables import build_tables
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import NDCG
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
-from idxopt.optimizer.scoring.figures import Judged
+from idxopt.optimizer.scoring.figures import Judgments
 from idxopt.optimizer.trials.evaluator import ClusterEvaluator
 from idxopt.optimizer.trials.settings import TrialSettings
 from idxopt.program.schema import Program
@@ -58,10 +58,14 @@ class Task:
 
     corpus: Corpus
     judged: JudgedQueries
+    numbers: Mapping[str, int]
+    judgments: Judgments
 
     @classmethod
     def of(cls, name: str) -> Task:
-        return cls(documents_of(name), load_dataset_folder(collection(name).folder))
+        corpus, judged = documents_of(name), load_dataset_folder(collection(name).folder)
+        numbers = {document.id: number for number, document in enumerate(corpus.documents)}
+        return cls(corpus, judged, numbers, Judgments([judged.qrels[query.id] for query in judged.queries], numbers))
 
     def rows(self, program: Program) -> dict[str, list[Row]]:
         """All rows of every view that is searched, made from the start: corpus tables too."""
@@ -72,8 +76,10 @@ class Task:
 
     def mean(self, ranked: Mapping[str, Sequence[str]]) -> float:
         """The mean nDCG@10 of rankings by query id."""
-        values = [Judged(self.judged.qrels[query.id]).figures(ranked[query.id])[0] for query in self.judged.queries]
-        return float(np.mean(values))
+        lists = [
+            np.array([self.numbers[one] for one in ranked[query.id]], dtype=np.int64) for query in self.judged.queries
+        ]
+        return float(np.mean(self.judgments.figures(lists)[:, 0]))
 
 
 def searched_texts(program: Program, view: str, row: Row) -> list[tuple[str, float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -44,14 +45,20 @@ def ranked(parts: Sequence[Matrix], rows: RowSet, window: int) -> Iterator[Ranke
 
 
 def _best(scores: npt.NDArray[np.float64], documents: Ints, window: int) -> Iterator[RankedList]:
-    # no score is below 0, so their bits are in their order; together with the document each key of a hit is distinct
-    bits = scores.astype(np.float32).view(np.uint32).astype(np.uint64)
-    keys = (bits << _SCORE) | (_DOCUMENT - documents.astype(np.uint64))
-    keys[scores == 0] = 0
-    if keys.shape[1] > window:
-        keys = np.partition(keys, keys.shape[1] - window, axis=1)[:, -window:]
-    keys.sort(axis=1)
-    for line, hits in zip(keys[:, ::-1], np.count_nonzero(keys, axis=1).tolist(), strict=True):
-        best = line[:hits]
+    single = scores.astype(np.float32)
+    taken = scores > 0
+    size = single.shape[1] // (2 * window)
+    if (
+        size > 1
+    ):  # of so many blocks, `window` have a best score that is at least the bound: so have that many documents
+        blocks = single[:, : size * 2 * window].reshape(len(single), 2 * window, size).max(axis=2)
+        taken &= single >= np.partition(blocks, window, axis=1)[:, window, None]
+    lines, columns = np.nonzero(taken)
+    # no score is below 0, so their bits are in their order; together with the document each key is distinct
+    bits = single[lines, columns].view(np.uint32).astype(np.uint64)
+    keys = (bits << _SCORE) | (_DOCUMENT - documents[columns].astype(np.uint64))
+    ends = np.searchsorted(lines, np.arange(len(single) + 1)).tolist()
+    for start, end in pairwise(ends):
+        best = np.sort(keys[start:end])[::-1][:window]
         found = (best >> _SCORE).astype(np.uint32).view(np.float32)
         yield RankedList((_DOCUMENT - (best & _DOCUMENT)).astype(np.int64), found.astype(np.float64))
