@@ -9,9 +9,10 @@ from __future__ import annotations
 import calendar
 import re
 
+# Every pattern but one begins with a digit, what stands before it is looked at behind it: `re` skips to digits quickly.
 _SEPARATORS = ",'\u2019_\u00a0\u2009\u202f"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])([0-9]{{1,3}})([{_SEPARATORS}])([0-9]{{3}}(?:\2[0-9]{{3}})*+)(\.[0-9]++)?(?!\w|\2[0-9])"
+    rf"([0-9](?<![\w.,].)[0-9]{{0,2}})([{_SEPARATORS}])([0-9]{{3}}(?:\2[0-9]{{3}})*+)(\.[0-9]++)?(?!\w|\2[0-9])"
 )
 
 _UNITS = {
@@ -56,7 +57,8 @@ _UNITS = {
 }
 _CANONICAL = {spelling: unit for unit, spellings in _UNITS.items() for spelling in spellings}
 _UNIT = re.compile(
-    r"(?<![\w.,])([0-9]++(?:[.,][0-9]++)*+)([ \u00a0\u202f-]?)("
+    r"([0-9](?<![\w.,].)[0-9]*+(?:[.,][0-9]++)*+)([ \u00a0\u202f-]?)"
+    rf"(?=[{re.escape(''.join(sorted({spelling[0] for spelling in _CANONICAL})))}])("
     + "|".join(re.escape(spelling) for spelling in sorted(_CANONICAL, key=lambda name: (-len(name), name)))
     + r")(?!\w)"
 )
@@ -69,18 +71,21 @@ _MONTHS = {
 }
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
-_YEAR = re.compile("[0-9]{4}")
+# What every date has: a year behind white space or a dot and before no letter, or before a dot or slash and a digit.
+_YEAR = re.compile(r"[0-9](?:(?<=[\s.].)[0-9]{3}(?!\w)|[0-9]{3}[./][0-9])")
+_DAY_AND_YEAR = re.compile(r"[0-9](?:st|nd|rd|th)?,?\s[0-9]{4}(?!\w)", re.IGNORECASE)
+_MONTH_FIRST = re.compile(
+    rf"(?<!\w)(?P<month>{_MONTH})\.?\s(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year>[0-9]{{4}})(?!\w)",
+    re.IGNORECASE,
+)
 _DATES = (
     re.compile(
-        rf"(?<!\w)(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>[0-9]{{4}})(?!\w)",
+        rf"(?P<day>[0-9](?<!\w.)[0-9]?)(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>[0-9]{{4}})(?!\w)",
         re.IGNORECASE,
     ),
-    re.compile(
-        rf"(?<!\w)(?P<month>{_MONTH})\.?\s(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year>[0-9]{{4}})(?!\w)",
-        re.IGNORECASE,
-    ),
-    re.compile(r"(?<![\w./])(?P<year>[0-9]{4})([./])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})(?!\w|\2[0-9])"),
-    re.compile(r"(?<![\w.])(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})(?!\w|\.[0-9])"),
+    _MONTH_FIRST,
+    re.compile(r"(?P<year>[0-9](?<![\w./].)[0-9]{3})([./])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})(?!\w|\2[0-9])"),
+    re.compile(r"(?P<day>[0-9](?<![\w.].)[0-9]?)\.(?P<month>[0-9]{1,2})\.(?P<year>[0-9]{4})(?!\w|\.[0-9])"),
 )
 
 
@@ -117,7 +122,8 @@ def iso_dates(text: str, *, keep_original: bool = False) -> str:
     if not _YEAR.search(text):
         return text
     for pattern in _DATES:
-        text = pattern.sub(plain, text)
+        if pattern is not _MONTH_FIRST or _DAY_AND_YEAR.search(text):
+            text = pattern.sub(plain, text)
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 
@@ -15,6 +16,8 @@ from idxopt.text.identifiers import collapse_whitespace, lowercase, split_identi
 from idxopt.text.structure import plain_text
 
 Rewrite = Callable[[str], str]
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def compile_normalize(step: Normalize, _: Context) -> Transform:
@@ -52,8 +55,10 @@ def strip_accents(text: str) -> str:
     """Non-spacing marks taken off (NFD, category Mn removed, NFC): `caf\u00e9` becomes `cafe`, `\u00f8` stays."""
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFD", text)
-    kept = "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
+    kept = unicodedata.normalize("NFD", text)
+    for character in set(_BEYOND_ASCII.findall(kept)):
+        if unicodedata.category(character) == "Mn":
+            kept = kept.replace(character, "")
     return unicodedata.normalize("NFC", kept)
 
 

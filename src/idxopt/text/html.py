@@ -25,6 +25,7 @@ _MARKUP = re.compile(
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
 _LANGUAGE = re.compile(r"\b(?:language|lang|brush:|highlight-source)[- ]?([\w+#.-]{1,40})")
 _SPACE = re.compile(r"[ \t\n\f\r]+")
+_NOT_PLAIN = ["  ", "\t", "\n", "\f", "\r"]
 _MAX_DEPTH = 200
 
 _HIDDEN = frozenset(["script", "style", "template", "noscript", "svg", "head"])
@@ -66,6 +67,20 @@ def parse_html(text: str) -> Parsed:
     for start, end, match in _tokens(text, begin):
         builder.take(start, end, match)
     return builder.finish().parsed(begin)
+
+
+def plain_html(text: str) -> str:
+    """`parse_html(text).plain`, at once where there is no tag."""
+    begin = skip_bom(text)
+    if "<" in text and _MARKUP.search(text, begin):
+        return parse_html(text).plain
+    return _collapsed(unescape(text[begin:]))
+
+
+def _collapsed(text: str) -> str:
+    if not any(map(text.__contains__, _NOT_PLAIN)):
+        return text.strip(" ")
+    return _SPACE.sub(" ", text).strip(" ")
 
 
 def _tokens(text: str, position: int) -> Iterator[tuple[int, int, re.Match[str] | None]]:
@@ -161,7 +176,7 @@ class _Builder:
             return
         pieces = [(unescape(text), linked) for text, linked in self._run]
         self._run = []
-        text = _SPACE.sub(" ", "".join(piece for piece, _ in pieces)).strip(" ")
+        text = _collapsed("".join(piece for piece, _ in pieces))
         if not text:
             return
         linked = min(len(text), sum(len(_SPACE.sub(" ", piece)) for piece, is_link in pieces if is_link))

@@ -15,6 +15,8 @@ WHITE_SPACE = (
 """The 25 code points of Unicode's White_Space property, all in the BMP."""
 
 _WHITE_SPACE_RUN = re.compile(f"[{WHITE_SPACE}]+")
+_NOT_PLAIN = ["  ", *WHITE_SPACE.replace(" ", "")]
+_ONLY_PYTHON = "\x1c\x1d\x1e\x1f"  # what `str.split` takes for white space besides
 
 # Capital letters added after Unicode 13, up to Unicode 17.
 _NEWER_CAPITALS = (
@@ -24,6 +26,8 @@ _NEWER_CAPITALS = (
 )
 _UNLIKE_PYTHON = re.compile(f"[\u0130\u03a3{_NEWER_CAPITALS}]")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]+(?:\.(?=[A-Za-z_])[A-Za-z0-9_]+)*")
+# A character at which an identifier may be split; where there is none, all of them stay as they are.
+_SPLIT = re.compile(r"[A-Z_.](?:(?<=_)|(?<=[A-Za-z0-9_]\.)(?=[A-Za-z_])|(?<=[a-z][A-Z])|(?<=[A-Z0-9][A-Z])(?=[a-z]))")
 _BOUNDARY = re.compile(
     r"[._]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[A-Z][a-z])"
 )
@@ -53,7 +57,11 @@ def _lowercase_one(character: str) -> str:
 
 def collapse_whitespace(text: str) -> str:
     """Runs of WHITE_SPACE as one U+0020; none at the beginning and the end."""
-    return _WHITE_SPACE_RUN.sub(" ", text).strip(" ")
+    if not any(map(text.__contains__, _NOT_PLAIN)):
+        return text.strip(" ")
+    if any(map(text.__contains__, _ONLY_PYTHON)):
+        return _WHITE_SPACE_RUN.sub(" ", text).strip(" ")
+    return " ".join(text.split())
 
 
 def split_identifiers(text: str, *, keep_original: bool = False) -> str:
@@ -75,9 +83,16 @@ def split_identifiers(text: str, *, keep_original: bool = False) -> str:
     Empty words are left out. An identifier that is its own only word, or has no word (`___`), stays. Any other is
     replaced by its words joined by U+0020; with `keep_original` by itself, U+0020, and those words.
     """
-    if keep_original:
-        return _IDENTIFIER.sub(_with_words, text)
-    return _IDENTIFIER.sub(_only_words, text)
+    replacement = _with_words if keep_original else _only_words
+    pieces: list[str] = []
+    done = 0
+    while found := _SPLIT.search(text, done):  # only what is between two spaces around such a character changes
+        start = text.rfind(" ", done, found.start()) + 1 or done
+        end = text.find(" ", found.end())
+        end = len(text) if end < 0 else end
+        pieces += text[done:start], _IDENTIFIER.sub(replacement, text[start:end])
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def _only_words(match: re.Match[str]) -> str:

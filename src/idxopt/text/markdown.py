@@ -30,6 +30,14 @@ _INLINE_PIECE = 20_000
 _DENSE_PIECE = 500  # the parser's time grows with the square of the number of open brackets and emphasis marks
 _DENSE_MARKS = 2_000
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
+# Text that begins with a letter is a paragraph, and so is each line after it that does (or goes on with one). Brackets
+# that no destination follows are text (only a paragraph that begins with one defines references), and so are `<` and
+# `&` that begin no tag, link or character reference.
+_LETTER = re.compile(r"[A-Za-z]")
+_MARKUP_WITHIN = re.compile(
+    r"[\\`*_\r\n\0<&\]]"
+    r"(?:(?<=[\\`*_\r\0])|(?<=[ \t]\n)|(?<=\n)[^A-Za-z\n]|(?<=<)[A-Za-z/!?]|(?<=&)[#A-Za-z]|(?<=\])\()"
+)
 _PARSER_ERRORS = (RecursionError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 _CONTAINERS: dict[str, BlockKind] = {
     "bullet_list": "list",
@@ -48,6 +56,20 @@ def parse_markdown(text: str) -> Parsed:
         return _Builder(text, begin).build().parsed(begin)
     except _PARSER_ERRORS:
         return scan_markdown(text, begin)
+
+
+def plain_markdown(text: str) -> str:
+    """`parse_markdown(text).plain`, at once where the text is nothing but paragraphs without inline markup."""
+    begin = front_matter_end(text)
+    body = text[begin:]
+    if not _LETTER.match(body) or _MARKUP_WITHIN.search(body) or len(body) > MAX_PARSED:
+        return parse_markdown(text).plain
+    if "\n" not in body:
+        return body.strip()
+    if body.count("\n") > MAX_PARSED_LINES:
+        return parse_markdown(text).plain
+    paragraphs = (paragraph.replace("\n", " ").strip() for paragraph in body.split("\n\n"))
+    return "\n".join(filter(None, paragraphs))
 
 
 @cache

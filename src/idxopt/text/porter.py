@@ -54,11 +54,12 @@ def _stem(word: str) -> str:
     word = _past_and_progressive(_plural(word))
     if word[-1] == "y" and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    if len(word) > 1:
-        word = _replace(word, _STEP_3.get(word[-2], ()))
-    word = _replace(word, _STEP_4.get(word[-1], ()))
-    if len(word) > 1:
-        word = _drop(word, _STEP_5.get(word[-2], ()))
+    if len(word) > 1 and (rules := _STEP_3.get(word[-2])):
+        word = _replace(word, rules)
+    if rules := _STEP_4.get(word[-1]):
+        word = _replace(word, rules)
+    if len(word) > 1 and (suffixes := _STEP_5.get(word[-2])):
+        word = _drop(word, suffixes)
     return _final_e_and_l(word)
 
 

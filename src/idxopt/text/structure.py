@@ -9,8 +9,8 @@ from typing import Literal
 
 from idxopt.text.asciidoc import parse_asciidoc
 from idxopt.text.blocks import Block, Heading, Parsed
-from idxopt.text.html import parse_html
-from idxopt.text.markdown import parse_markdown
+from idxopt.text.html import parse_html, plain_html
+from idxopt.text.markdown import parse_markdown, plain_markdown
 from idxopt.text.plain import parse_plain
 from idxopt.text.rest import parse_rest
 
@@ -102,7 +102,9 @@ def structure(text: str, markup: Markup) -> Structure:
 
 def plain_text(text: str, markup: Markup) -> str:
     """The text without markup: blocks on lines of their own, code and table cells kept, front matter left out."""
-    return parse(text, markup).plain
+    if markup == "html":
+        return plain_html(text)
+    return plain_markdown(text) if markup == "markdown" else parse(text, markup).plain
 
 
 def blocks(text: str, markup: Markup) -> tuple[Block, ...]:

@@ -114,6 +114,8 @@ _easy = cache(_Easy)
 
 def standard_tokens(text: str) -> list[str]:
     """Tokens of Lucene's StandardTokenizer as written (not lowercased), in order."""
+    if text.isalnum() and text.isascii() and len(text) <= MAX_TOKEN:
+        return [text]
     if (token := _easy_token(text)) is not None:
         tokens = token.findall(text)
         if "_" in text:
