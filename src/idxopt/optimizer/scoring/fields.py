@@ -80,7 +80,10 @@ class QueryTerms:
         self.chunks = Chunks(name, self.columns)
 
     def cut(self, texts: Mapping[int, str]) -> QueryTerms:
-        """The same with other texts of some queries (by place), made of the words that they had."""
+        """The same with other texts of some queries (by place), made of the words that they had.
+
+        A term that no query has whole finds nothing: under `keyword` that is a document that equals the cut text.
+        """
         counts = list(self._counts)
         for place, text in texts.items():
             counts[place] = {
