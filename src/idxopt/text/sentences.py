@@ -15,9 +15,10 @@ _BLANK_LINES = rf"{_LINE_END}(?:[ \t]*+(?:\r\n|\n|\r))++"
 
 # Both patterns begin with a set of characters, which `re` finds quickly. No sentence ends where a stop is followed by
 # anything but white space, or by white space within a line and a small ASCII letter: such stops do not even match.
+# A run of stops is looked at from its first one only: linear.
 _TERMINATOR = re.compile(
     rf"[{_STOPS}{_CJK_STOPS}\r\n](?:"
-    rf"(?<=[{_STOPS}])(?P<more>[{_STOPS}]*+)[{_CLOSING}]*+"
+    rf"(?<=[{_STOPS}])(?<![{_STOPS}].)(?P<more>[{_STOPS}]*+)[{_CLOSING}]*+"
     r"(?P<stop>[^\S\r\n]++(?![a-z\r\n])|[^\S\r\n]*+[\r\n]\s*+|\Z)"
     rf"|(?<=[{_CJK_STOPS}])(?P<cjk>[{_CJK_STOPS}]*+[{_CLOSING}\u300d\u300f\u3011\uff09]*+)\s*+"
     rf"|(?P<break>{_BLANK_LINES}\s*+)"

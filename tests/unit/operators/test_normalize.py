@@ -1,5 +1,7 @@
 """Every scheme of `normalize` by hand, and what it promises for any text."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +25,20 @@ def normalized(text, scheme, **more):
         ("split_identifiers", {}, "call getUserName now", "call get User Name now"),
         ("split_identifiers", {"keep_original": True}, "call getUserName now", "call getUserName get User Name now"),
         ("numbers", {}, "1,234.5 and 1'000'000 and 12,34 and 1,234,56", "1234.5 and 1000000 and 12,34 and 1,234,56"),
+        (
+            "numbers",
+            {},
+            "1,234 x1,234 .1,234 (1,234) \u0661,234 1234,567",
+            "1234 x1,234 .1,234 (1234) \u0661,234 1234,567",
+        ),
         ("numbers", {"keep_original": True}, "about 1,234 left 5", "about 1,234 1234 left 5"),
         ("units", {}, "5 kilobytes, 5kB, 5-KB, 2.5 GHz, 10 apples, x5ms", "5 kb, 5 kb, 5 kb, 2.5 ghz, 10 apples, x5ms"),
+        (
+            "units",
+            {},
+            "5ms x5 ms .5ms (5ms) 5 per cent, 5\u00b5s 5 \u03bcs 5zz",
+            "5 ms x5 ms .5ms (5 ms) 5 %, 5 us 5 us 5zz",
+        ),
         ("units", {"keep_original": True}, "in 20ms", "in 20ms 20 ms"),
         (
             "dates",
@@ -32,6 +46,13 @@ def normalized(text, scheme, **more):
             "3 March 2024, Mar. 3rd, 2024; 2024/3/3 3.3.2024 31 February 2024 03/04/2024",
             "2024-03-03, 2024-03-03; 2024-03-03 2024-03-03 31 February 2024 03/04/2024",
         ),
+        (
+            "dates",
+            {},
+            "13 3 March 2024 x3 March 2024 aMarch 3 2024 (March 3 2024) 2024.3.3.1 x2024.3.3 v3.3.2024 12024/3/3",
+            "13 2024-03-03 x3 March 2024 aMarch 3 2024 (2024-03-03) 2024.3.3.1 x2024.3.3 v3.3.2024 12024/3/3",
+        ),
+        ("dates", {}, "3\u00a0March\u00a02024 3 Augu\u017ft 2024", "2024-03-03 3 Augu\u017ft 2024"),
         ("dates", {"keep_original": True}, "on 3 March 2024.", "on 3 March 2024 2024-03-03."),
         ("whitespace", {}, "  a\t\n b\u00a0\u3000c ", "a b c"),
         ("abbreviations", {"table": TABLE}, "EBS, ebs, EBSX", "Elastic Block Store, ebs, EBSX"),
@@ -66,6 +87,12 @@ def test_lists_and_numbers_read_as_text():
     interpreter = Interpreter(program([step]), "parts", EMPTY_TABLES)
     (row,) = interpreter.rows(Document("x", {"title": ["A", None, "B"], "text": 5}))
     assert row.fields == {"title": "a\nb", "body": "5"}
+
+
+@given(st.text() | st.text("ae\u00e9\u00e8\u0301\u0308\u0345\u0323\u1ec7\u0f73\u0660\u00f8\uac00\u1100\u1161"))
+def test_accents_are_the_non_spacing_marks_of_the_decomposed_text(text):
+    kept = [character for character in unicodedata.normalize("NFD", text) if unicodedata.category(character) != "Mn"]
+    assert normalized(text, "strip_accents") == unicodedata.normalize("NFC", "".join(kept))
 
 
 IDEMPOTENT = ["lowercase", "nfkc", "strip_accents", "whitespace", "numbers", "units", "dates"]

@@ -1,7 +1,10 @@
 """HTML: headings with offsets, blocks, what is hidden, broken markup."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from idxopt.text.blocks import BOM
 from idxopt.text.html import parse_html, unescape
 from idxopt.text.structure import blocks, plain_text, structure
 
@@ -101,6 +104,12 @@ def test_table_rows() -> None:
 )
 def test_plain_text(text: str, plain: str) -> None:
     assert plain_text(text, "html") == plain
+
+
+@given(st.lists(st.sampled_from(["<", ">", "b", "p", "/", "&amp;", "&", "!", "--", " ", "\n", "\x0b", "\u00a0", BOM])))
+def test_plain_text_is_that_of_the_blocks(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert plain_text(text, "html") == parse_html(text).plain
 
 
 def test_references_out_of_range_are_no_failure() -> None:

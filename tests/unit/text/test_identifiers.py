@@ -140,9 +140,11 @@ def test_white_space_is_the_unicode_property() -> None:
     assert set(WHITE_SPACE) == {chr(code) for code in range(0x110000) if chr(code).isspace()} - controls
 
 
-@given(st.text(st.sampled_from([*WHITE_SPACE, "a", "\u200b"])))
+@given(st.text(st.sampled_from([*WHITE_SPACE, "a", "\u200b", "\x1c", "\x1f"])) | st.text(" a") | st.text("a \n"))
 def test_collapse_whitespace(text: str) -> None:
     collapsed = collapse_whitespace(text)
+    spaced = "".join(" " if character in WHITE_SPACE else character for character in text)
+    assert collapsed == " ".join(filter(None, spaced.split(" ")))
     assert collapse_whitespace(collapsed) == collapsed
     assert "".join(collapsed.split(" ")) == "".join(character for character in text if character not in WHITE_SPACE)
     assert not set(collapsed) & set(WHITE_SPACE) - {" "}

@@ -235,3 +235,58 @@ def test_dense_inline_markup_is_cut_without_loss(text: str) -> None:
     pieces = markdown._cut(text * 50)
     assert "".join(pieces) == text * 50
     assert parse(text, "markdown").plain is not None
+
+
+PROSE = [
+    "a",
+    "B",
+    " ",
+    "\n",
+    "\n\n",
+    "1",
+    "-",
+    "=",
+    "|",
+    "<",
+    ">",
+    "&",
+    "amp;",
+    "[",
+    "](",
+    "]:",
+    ")",
+    "!",
+    "_",
+    "*",
+    "`",
+    "\\",
+]
+PROSE += ["http://a.b", "\t", "\r", "\0", "\x0b", "\u00a0", "\x1c", "#", "+"]
+
+
+@given(st.lists(st.sampled_from(PROSE)) | st.lists(st.sampled_from(["a", "B", " ", "\n", "[", "]", "(", "< ", "& "])))
+def test_plain_text_is_what_the_parser_makes(pieces: list[str]) -> None:
+    text = "x" + "".join(pieces)
+    assert plain_text(text, "markdown") == parse(text, "markdown").plain
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A [1], p < 0.05 & so on. ", "A [1], p < 0.05 & so on."),
+        ("a\nb\n\n\nc\n", "a b\nc"),
+        ("a \n b", "a b"),
+        ("a\n---\nb", "a\nb"),
+        ("a\n- b", "a\nb"),
+        ("a [b](c) <i>d</i> &lt; e_f \\*", "a b d < e_f *"),
+        ("a\n[b]: c\n\nd [b]", "a [b]: c\nd [b]"),
+        ("a\r\rb\0", "a\nb\ufffd"),
+    ],
+)
+def test_plain_text_of_prose(text: str, plain: str) -> None:
+    assert plain_text(text, "markdown") == plain
+
+
+def test_plain_text_of_much_prose() -> None:
+    text = "Brackets [ in [1] prose.\nAnd lines. " * 2_000
+    assert plain_text(text, "markdown") == parse(text, "markdown").plain

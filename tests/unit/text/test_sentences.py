@@ -33,6 +33,13 @@ def sentences(text: str) -> list[str]:
         ("A title\n\nlower case body.\n\nMore", ["A title", "lower case body.", "More"]),
         ("Steps:\n- one\n- two\n1. three. Four", ["Steps:", "- one", "- two", "1. three.", "Four"]),
         ("a line\nbroken in two. End", ["a line\nbroken in two.", "End"]),
+        ("no end. here.. or?! \n here.\u00a0x. \u00e9 End.", ["no end. here.. or?! \n here.\u00a0x. \u00e9 End."]),
+        ('An end.\n\nhere. \r\rand "here."\u2028Then', ["An end.", "here.", 'and "here."', "Then"]),
+        ("messrs. A, amessrs. B", ["messrs. A, amessrs.", "B"]),
+        ("(e.g. A) x-jan. A. 5. B\n5. C, A5. D", ["(e.g. A) x-jan. A. 5.", "B", "5. C, A5.", "D"]),
+        ("Is it? no! No. 5 is.\u2026 5.5.A .B", ["Is it? no!", "No. 5 is.\u2026", "5.5.A .B"]),
+        ("a.\n- b, e.g.\n- c", ["a.", "- b, e.g.\n- c"]),
+        ("a.\u3002b?\uff01 c", ["a.\u3002", "b?\uff01", "c"]),
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:
@@ -63,9 +70,10 @@ def test_spans_partition_any_text(spans, text: str) -> None:
         assert all(text[start:end].strip() for start, end in found)
 
 
-@pytest.mark.parametrize("unit", [".", ". ", "a. ", "\n", "\n ", "\u3002", '"', "- a\n", " "])
+@pytest.mark.parametrize("unit", [".", ". ", "a. ", "\n", "\n ", "\u3002", '"', "- a\n", " ", ".!", '."', "\r"])
 def test_time_is_linear(unit: str) -> None:
     started = time.perf_counter()
-    sentence_spans(unit * (1_000_000 // len(unit)))
-    paragraph_spans(unit * (1_000_000 // len(unit)))
+    for end in ("", "a"):
+        sentence_spans(unit * (1_000_000 // len(unit)) + end)
+        paragraph_spans(unit * (1_000_000 // len(unit)) + end)
     assert time.perf_counter() - started < 20
