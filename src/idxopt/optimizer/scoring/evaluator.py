@@ -8,7 +8,7 @@ a fresh evaluator gives equal bits.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,13 +28,15 @@ from idxopt.optimizer.scoring.fusing import fused
 from idxopt.optimizer.scoring.long_queries import LongQueries
 from idxopt.optimizer.scoring.ranking import RankedList, ranked
 from idxopt.optimizer.scoring.searched import SearchedFields
-from idxopt.optimizer.scoring.texts import Texts
+from idxopt.optimizer.scoring.texts import RowSet, Texts
 from idxopt.program.canonical import program_hash
 from idxopt.program.effects import view_fields
 from idxopt.program.schema import Program
 from idxopt.search.fusion import LegList, fuse_views
 
 _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
+_CELLS = 2_000_000
+"""Scores in memory at a time: few enough to stay near the processor, and in memory that is used again."""
 _KEPT_PLACES = 30_000_000
 """Places of documents in kept lists (16 bytes each); those used longest ago go first."""
 _KEPT_ENTRIES = 20_000_000
@@ -192,30 +194,35 @@ class IncrementalEvaluator:
             for place, line in zip(places, active.tolist(), strict=True)
         ]
         missing = [number for number, key in enumerate(keys) if key not in self._lists]
-        scores = [self._scores_of(part, places[missing]) for part in parts] if missing else []
-        made = dict(zip(missing, ranked(scores, rows, window), strict=True)) if missing else {}
+        made = dict(zip(missing, self._made(parts, rows, window, places[missing]), strict=True))
         lists = [made[number] if number in made else self._lists[key] for number, key in enumerate(keys)]
         self._keep(keys, lists)
         return lists
 
-    def _scores_of(self, part: _Part, places: Ints) -> Matrix:
-        """The scores of some queries (lines) in all rows. Those of all queries are kept: the next candidate is likely
-        to change another part.
+    def _made(self, parts: Sequence[_Part], rows: RowSet, window: int, places: Ints) -> Iterator[RankedList]:
+        most = not rows.several and len(places) * 2 >= len(self._queries)
+        step = max(1, _CELLS // max(1, rows.count))
+        for start in range(0, len(places), step):
+            block = places[start : start + step]
+            yield from ranked([self._scores_of(part, block, keep=most) for part in parts], rows, window)
+
+    def _scores_of(self, part: _Part, places: Ints, *, keep: bool) -> Matrix:
+        """The scores of some queries (lines) in all rows. `keep` those of all queries: the next candidate is likely to
+        change another part.
         """
         searched = part.searched
         parameters = (searched.weight, searched.k1, searched.b)
-        if part.identity not in self._matrices or part.cut:
-            if part.cut or len(places) * 2 < len(self._queries):
-                return part.terms.scores(part.field, *parameters, places)
-            made = part.terms.scores(part.field, *parameters, np.arange(len(self._queries)))
-            self._matrices[part.identity] = made
-            self._entries += made.nnz
+        if part.cut or not (keep or part.identity in self._matrices):
+            return part.terms.scores(part.field, *parameters, places)
+        if part.identity not in self._matrices:
+            whole = part.terms.scores(part.field, *parameters, np.arange(len(self._queries)))
+            self._matrices[part.identity] = whole
+            self._entries += whole.nnz
             while self._entries > _KEPT_ENTRIES and len(self._matrices) > 1:
                 _, gone = self._matrices.popitem(last=False)
                 self._entries -= gone.nnz
         self._matrices.move_to_end(part.identity)
-        whole = self._matrices[part.identity]
-        return whole if len(places) == len(self._queries) else whole[places]
+        return self._matrices[part.identity][places]
 
     def _keep(self, keys: Sequence[tuple[object, ...]], lists: Sequence[RankedList]) -> None:
         for key, one in zip(keys, lists, strict=True):

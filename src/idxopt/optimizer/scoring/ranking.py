@@ -13,8 +13,6 @@ from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Matrix
 from idxopt.optimizer.scoring.texts import RowSet
 
-_CELLS = 1_000_000
-"""Scores in memory at a time: few enough to stay near the processor."""
 _DOCUMENT = np.uint64(0xFFFFFFFF)
 _SCORE = np.uint64(32)
 
@@ -33,15 +31,12 @@ def ranked(parts: Sequence[Matrix], rows: RowSet, window: int) -> Iterator[Ranke
     `parts`: scores of queries (lines) in rows (columns) a field, summed in this order and then rounded to single
     precision. What has no entry in any is no hit.
     """
-    queries, count = parts[0].shape
-    step = max(1, _CELLS // max(1, count))
-    for start in range(0, queries, step):
-        total = parts[0][start : start + step].toarray()
-        for part in parts[1:]:
-            total += part[start : start + step].toarray()
-        if rows.several:
-            total = np.maximum.reduceat(total, rows.firsts, axis=1)
-        yield from _best(total, rows.documents[rows.firsts], window)
+    total = parts[0].toarray()
+    for part in parts[1:]:
+        total += part.toarray()
+    if rows.several:
+        total = np.maximum.reduceat(total, rows.firsts, axis=1)
+    return _best(total, rows.documents[rows.firsts], window)
 
 
 def _best(scores: npt.NDArray[np.float64], documents: Ints, window: int) -> Iterator[RankedList]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from idxopt.errors import IdxoptError
 from idxopt.optimizer.ports import METRICS
-from idxopt.optimizer.scoring import chunks, evaluator, ranking, searched, texts
+from idxopt.optimizer.scoring import chunks, evaluator, searched, texts
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.program.schema import Program
 from tests.unit.optimizer.scoring.drawing import CORPUS, QRELS, QUERIES, drawn
@@ -59,7 +59,7 @@ def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(evaluator, "_KEPT_ENTRIES", 1)
     monkeypatch.setattr(searched, "_KEPT_POSTINGS", 1)
     monkeypatch.setattr(searched, "_KEPT_PLACED", 1)
-    monkeypatch.setattr(ranking, "_CELLS", 10)
+    monkeypatch.setattr(evaluator, "_CELLS", 10)
     monkeypatch.setattr(texts, "_KEPT_CHARACTERS", 100)
     monkeypatch.setattr(texts, "_KEPT_CUT_ROWS", 5)
     monkeypatch.setattr(chunks, "_KEPT_BYTES", 10)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idxopt.optimizer.scoring import ranking
 from idxopt.optimizer.scoring.fields import _MATCHED, Matrix
 from idxopt.optimizer.scoring.fusing import fused
 from idxopt.optimizer.scoring.ranking import RankedList, ranked
@@ -39,15 +38,10 @@ def simple(parts: list[np.ndarray], documents: list[int], window: int, query: in
     return [(document, float(best[document])) for document in sorted(best, key=lambda one: (-best[one], one))][:window]
 
 
-@pytest.mark.parametrize("cells", [1, 1_000_000])
-@given(found=scored())
-def test_lists_are_those_of_a_loop_over_rows(cells, found):
+@given(scored())
+def test_lists_are_those_of_a_loop_over_rows(found):
     parts, documents, window = found
-    before, ranking._CELLS = ranking._CELLS, cells
-    try:
-        lists = [*ranked([Matrix(part) for part in parts], RowSet("", np.array(documents)), window)]
-    finally:
-        ranking._CELLS = before
+    lists = ranked([Matrix(part) for part in parts], RowSet("", np.array(documents)), window)
     for query, one in enumerate(lists):
         assert [*zip(one.documents.tolist(), one.scores.tolist(), strict=True)] == simple(
             parts, documents, window, query
