@@ -44,8 +44,36 @@ def text_in(row: Row, name: str) -> str | None:
     return None if value is None else text_of(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """A transform that writes what `derive` makes of a field's text to the field `into`."""
+
+    name: str
+    into: str
+    derive: Callable[[str], Any]
+
+    def __call__(self, rows: list[Row]) -> list[Row]:
+        return [self._added(row) for row in rows]
+
+    def value(self, row: Row) -> Any:
+        """What `into` holds afterwards, without making the row."""
+        text = text_in(row, self.name)
+        return row.fields.get(self.into) if text is None else self.derive(text)
+
+    def _added(self, row: Row) -> Row:
+        text = text_in(row, self.name)
+        return row if text is None else with_field(row, self.into, self.derive(text))
+
+
+def adding(name: str, into: str, derive: Callable[[str], Any]) -> Transform:
+    """Writes what `derive` makes of a field's text to the field `into`."""
+    return Adding(name, into, derive)
+
+
 def rewriting(names: Sequence[str], rewrite: Callable[[str], str]) -> Transform:
     """Rewrites the text of fields in place."""
+    if len(names) == 1:
+        return Adding(names[0], names[0], rewrite)
 
     def transform(rows: list[Row]) -> list[Row]:
         return [_rewritten(row, names, rewrite) for row in rows]
@@ -59,17 +87,3 @@ def _rewritten(row: Row, names: Sequence[str], rewrite: Callable[[str], str]) ->
         if text is not None:
             row = with_field(row, name, rewrite(text))
     return row
-
-
-def adding(name: str, into: str, derive: Callable[[str], Any]) -> Transform:
-    """Writes what `derive` makes of a field's text to the field `into`."""
-
-    def transform(rows: list[Row]) -> list[Row]:
-        return [_added(row, name, into, derive) for row in rows]
-
-    return transform
-
-
-def _added(row: Row, name: str, into: str, derive: Callable[[str], Any]) -> Row:
-    text = text_in(row, name)
-    return row if text is None else with_field(row, into, derive(text))

@@ -24,7 +24,7 @@ from idxopt.operators.row import Row, text_of
 from idxopt.operators.slice import slicing
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_step
-from idxopt.operators.transform import Context
+from idxopt.operators.transform import Adding, Context
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.cuts import Cut, cut
@@ -128,11 +128,28 @@ class Texts:
         sizes = np.array([len(each) for each in self._rows(of.program, of.steps)], dtype=np.int64)
         return RowSet(of.key, np.repeat(np.arange(len(sizes)), sizes))
 
-    def values(self, of: Derivation) -> tuple[tuple[str, ...], ...]:
+    def values(self, of: Derivation) -> list[tuple[str, ...]]:
         """The values of a field as an engine indexes them, row by row. Raises as `row_set`."""
         assert of.name is not None
         name = of.name
-        return tuple(_texts_of(row.fields.get(name)) for each in self._rows(of.program, of.steps) for row in each)
+        step = of.steps[-1] if of.steps else None
+        if step is not None and self._key(of.program, of.steps) not in self._kept:
+            transform = compile_step(step, self._context(of.program))
+            if isinstance(transform, Adding) and transform.into == name:
+                return self._added(of, step, transform)
+        return [_texts_of(row.fields.get(name)) for each in self._rows(of.program, of.steps) for row in each]
+
+    def _added(self, of: Derivation, step: Step, transform: Adding) -> list[tuple[str, ...]]:
+        """The values of a field that the last step derives from another: no rows are made for it."""
+        growth = self._growth(step)
+        found: list[tuple[str, ...]] = []
+        rows = self._rows(of.program, of.steps[:-1])
+        with remembering(self._memory):
+            for each, document in zip(rows, self._corpus.documents, strict=True):
+                values = [*map(_texts_of, attempted(document, partial(_mapped, transform, each)))]
+                growth.add(len(each), sum([len(text) for value in values for text in value]))
+                found.extend(values)
+        return found
 
     def texts(self, of: Derivation) -> list[str]:
         """The text of a field in each row as steps see it: a list is one text."""
@@ -226,6 +243,10 @@ class Texts:
         while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self._characters -= freed
+
+
+def _mapped(transform: Adding, rows: Sequence[Row]) -> list[Any]:
+    return [transform.value(row) for row in rows]
 
 
 def _texts_in(value: Any) -> Iterator[str]:

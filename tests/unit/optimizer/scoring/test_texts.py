@@ -76,7 +76,7 @@ def check(found: Program, one: Texts) -> None:
         at = view_fields(found, view)
         for field in {*at.names} - at.structures:
             expected = [tuple(texts._values(row.fields.get(field))) for row in rows]
-            assert list(one.values(one.derivation(found, name, field))) == expected, (name, field)
+            assert one.values(one.derivation(found, name, field)) == expected, (name, field)
         documents = one.row_set(found, name).documents
         assert [CORPUS.documents[place].id for place in documents] == [row.doc_id for row in rows]
 
