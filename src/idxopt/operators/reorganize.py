@@ -23,7 +23,7 @@ from idxopt.operators.outline import section_end, without_spans
 from idxopt.operators.row import Row
 from idxopt.operators.slice import section_pieces
 from idxopt.operators.splitting import Piece, splitting
-from idxopt.operators.transform import Context, Transform, text_in, with_field, without_field
+from idxopt.operators.transform import Adding, Context, Transform, text_in, with_field, without_field
 from idxopt.program.effects import reorganized_fields
 from idxopt.program.schema import Markup
 from idxopt.program.steps import Reorganize
@@ -49,11 +49,11 @@ def compile_reorganize(step: Reorganize, context: Context) -> Transform:
         case "merge_short":
             return lambda rows: merged(rows, name, step.min_size or 1)
         case "promote":
-            return lambda rows: [_copied(row, name, into) for row in rows]
+            return Adding(into, lambda row: row.fields.get(name))
         case "rename":
             return lambda rows: [without_field(_copied(row, name, into), name) for row in rows]
         case "join":
-            return lambda rows: [_texts_joined(row, names, into) for row in rows]
+            return Adding(into, lambda row: _texts_joined(row, names))
         case _:
             return splitting(name, _rows_of(_FINDERS[step.to], context.markup))
 
@@ -63,9 +63,9 @@ def _copied(row: Row, name: str, into: str) -> Row:
     return row if value is None else with_field(row, into, value)
 
 
-def _texts_joined(row: Row, names: Sequence[str], into: str) -> Row:
+def _texts_joined(row: Row, names: Sequence[str]) -> str | None:
     texts = [text for text in (text_in(row, name) for name in names) if text]
-    return with_field(row, into, "\n".join(texts)) if texts else row
+    return "\n".join(texts) if texts else None
 
 
 def _code_apart(row: Row, name: str, into: str, markup: Markup) -> Row:

@@ -46,34 +46,35 @@ def text_in(row: Row, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """A transform that writes what `derive` makes of a field's text to the field `into`."""
+    """A transform that writes what `derive` makes of a row to its field `into`; None: the row stays as it is."""
 
-    name: str
     into: str
-    derive: Callable[[str], Any]
+    derive: Callable[[Row], Any]
 
     def __call__(self, rows: list[Row]) -> list[Row]:
-        return [self._added(row) for row in rows]
+        values = ((row, self.derive(row)) for row in rows)
+        return [row if value is None else with_field(row, self.into, value) for row, value in values]
 
     def value(self, row: Row) -> Any:
         """What `into` holds afterwards, without making the row."""
-        text = text_in(row, self.name)
-        return row.fields.get(self.into) if text is None else self.derive(text)
-
-    def _added(self, row: Row) -> Row:
-        text = text_in(row, self.name)
-        return row if text is None else with_field(row, self.into, self.derive(text))
+        value = self.derive(row)
+        return row.fields.get(self.into) if value is None else value
 
 
 def adding(name: str, into: str, derive: Callable[[str], Any]) -> Transform:
     """Writes what `derive` makes of a field's text to the field `into`."""
-    return Adding(name, into, derive)
+
+    def of_row(row: Row) -> Any:
+        text = text_in(row, name)
+        return None if text is None else derive(text)
+
+    return Adding(into, of_row)
 
 
 def rewriting(names: Sequence[str], rewrite: Callable[[str], str]) -> Transform:
     """Rewrites the text of fields in place."""
     if len(names) == 1:
-        return Adding(names[0], names[0], rewrite)
+        return adding(names[0], names[0], rewrite)
 
     def transform(rows: list[Row]) -> list[Row]:
         return [_rewritten(row, names, rewrite) for row in rows]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from idxopt.operators.row import Row
 from idxopt.operators.tables import folder_order
-from idxopt.operators.transform import Context, Transform, with_field
+from idxopt.operators.transform import Adding, Context, Transform
 from idxopt.program.steps import Neighbours
 
 
@@ -26,10 +25,4 @@ def compile_neighbours(step: Neighbours, context: Context) -> Transform:
         near = (number for number in (place - 1, following) if 0 <= number < len(order))
         return [pairs[number][1] for number in near if order[number][0] == own[0]]
 
-    def transform(rows: list[Row]) -> list[Row]:
-        return [
-            row if row.fields.get(step.field) is None else with_field(row, step.into, neighbours(row.doc_id))
-            for row in rows
-        ]
-
-    return transform
+    return Adding(step.into, lambda row: None if row.fields.get(step.field) is None else neighbours(row.doc_id))
