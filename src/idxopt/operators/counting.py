@@ -7,7 +7,7 @@ views. Each term, and each line, counts once a document.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from typing import Literal
 
 from idxopt.operators.paths import value_at
 from idxopt.operators.row import Document, text_of
-from idxopt.operators.streams import prime_terms_of, words_of
+from idxopt.operators.streams import prime_places, word_counts
 from idxopt.program.schema import Markup, Source
 from idxopt.text.identifiers import WHITE_SPACE
 
@@ -81,7 +81,8 @@ def count_chunk(source: Source, needed: TablesNeeded, chunk: Sequence[Document])
     return ChunkCounts(len(chunk), frequencies, lines, titles)
 
 
-def _count(texts: Iterator[tuple[str, str]], keys: Callable[[str], set[str]]) -> Counter[str]:
+def _count(texts: Iterator[tuple[str, str]], keys: Callable[[str], Iterable[str]]) -> Counter[str]:
+    """In how many texts each key stands; `keys` gives those of a text, each once."""
     found: Counter[str] = Counter()
     for _, text in texts:
         try:
@@ -103,8 +104,8 @@ def _texts(source: Source, name: str, chunk: Sequence[Document]) -> Iterator[tup
             yield document.id, text
 
 
-def _terms(stream: Stream, markup: Markup, text: str) -> set[str]:
-    return set(prime_terms_of(text, markup) if stream == "prime" else words_of(text, markup))
+def _terms(stream: Stream, markup: Markup, text: str) -> tuple[str, ...]:
+    return prime_places(text, markup).terms if stream == "prime" else word_counts(text, markup)[0]
 
 
 def _line_digests(text: str) -> set[str]:

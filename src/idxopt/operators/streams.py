@@ -9,7 +9,12 @@ bare numbers.
 
 from __future__ import annotations
 
+import re
 import sys
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from itertools import compress
 
 from idxopt.operators.markup import parsed_markup, prime_markup
 from idxopt.operators.remembering import once
@@ -18,7 +23,7 @@ from idxopt.text.analysis import standard_tokens
 from idxopt.text.identifiers import WHITE_SPACE, lowercase
 from idxopt.text.stop_words import STOP_WORDS
 
-__all__ = ["DELETED", "STOP_WORDS", "prime_terms_of", "prime_tokens", "words_of"]
+__all__ = ["DELETED", "STOP_WORDS", "Places", "prime_places", "prime_terms_of", "prime_tokens", "word_counts"]
 
 DELETED = (
     "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -34,29 +39,74 @@ _MAP: dict[int, str | None] = {ord(character): None for character in DELETED} | 
     ord(space): " " for space in WHITE_SPACE
 }
 
+_DELETED_IN_ASCII = {ord(character): None for character in DELETED if character.isascii()}
+_DELETED_RUN = re.compile(f"[{re.escape(DELETED)}]+")
+_WHITE_IN_PYTHON_ONLY = "\x1c\x1d\x1e\x1f"
+"""What `str.split` takes for white space beside `WHITE_SPACE`."""
+
 _MIN_LETTERS = 2
+_MOST_WORDS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The distinct tokens of a text in their order: how often each stands there and where first (token number, from 0).
+
+    `length`: how many tokens there are. Equal tokens of all texts are one object, so that many can be kept.
+    """
+
+    terms: tuple[str, ...]
+    counts: tuple[int, ...]
+    first: array[int]
+    length: int
 
 
 def prime_tokens(text: str) -> list[str]:
     """The tokens of a text without markup, in order."""
-    return [token for token in lowercase(text).translate(_MAP).split(" ") if token]
+    text = lowercase(text)
+    if any(sign in text for sign in _WHITE_IN_PYTHON_ONLY):
+        return [token for token in text.translate(_MAP).split(" ") if token]
+    # `translate` is fast for ASCII alone
+    left = text.translate(_DELETED_IN_ASCII) if text.isascii() else _DELETED_RUN.sub("", text)
+    return left.split()
 
 
 def prime_terms_of(text: str, markup: Markup) -> list[str]:
     """The tokens of a document in PRIME's stream, in order."""
-    return once(f"prime terms {markup}", text, lambda text: _interned(prime_tokens(prime_markup(text, markup).plain)))
+    return prime_tokens(prime_markup(text, markup).plain)
 
 
-def words_of(text: str, markup: Markup) -> list[str]:
-    """The words of a document, in order."""
-    return once(f"words {markup}", text, lambda text: _interned(_words(text, markup)))
+def prime_places(text: str, markup: Markup) -> Places:
+    """The distinct tokens of a document in PRIME's stream."""
+    return once(f"prime places {markup}", text, lambda text: _places(prime_terms_of(text, markup)))
 
 
-def _interned(tokens: list[str]) -> list[str]:
-    """Equal tokens as one object: where lists are kept, they then take a few bytes a token."""
-    return list(map(sys.intern, tokens))
+def _places(tokens: list[str]) -> Places:
+    first: dict[str, int] = {}
+    counts = Counter(map(first.setdefault, tokens, range(len(tokens))))  # by first place, in the order of `first`
+    return Places(tuple(map(sys.intern, first)), tuple(counts.values()), array("I", counts), len(tokens))
 
 
-def _words(text: str, markup: Markup) -> list[str]:
-    words = standard_tokens(lowercase(parsed_markup(text, markup).plain))
-    return [word for word in words if len(word) >= _MIN_LETTERS and word not in STOP_WORDS and not word.isdigit()]
+def word_counts(text: str, markup: Markup) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The distinct words of a document, and how often each stands there."""
+    return once(f"words {markup}", text, lambda text: _word_counts(text, markup))
+
+
+def _word_counts(text: str, markup: Markup) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    counts = Counter(standard_tokens(lowercase(parsed_markup(text, markup).plain)))
+    words = list(map(_words.__getitem__, counts))
+    return tuple(filter(None, words)), tuple(compress(counts.values(), words))
+
+
+class _Words(dict[str, str]):
+    """Token -> the word, one object for all texts, or "" for what is no word; emptied when full."""
+
+    def __missing__(self, token: str) -> str:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        is_word = len(token) >= _MIN_LETTERS and token not in STOP_WORDS and not token.isdigit()
+        word = self[token] = token if is_word else ""
+        return word
+
+
+_words = _Words()

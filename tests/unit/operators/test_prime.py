@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idxopt.operators.enrich.best_terms import TermWeights
 from idxopt.operators.enrich.heading_tree import tree_sections
-from idxopt.operators.enrich.prime_terms import decay, decay_rate, prime_scores
+from idxopt.operators.enrich.prime_terms import decay, decay_rate, in_units, prime_scores
 from idxopt.operators.interpreter import Interpreter
+from idxopt.operators.streams import prime_places
 from idxopt.operators.tables import build_tables
 from idxopt.program.steps import PrimeTerms
 from tests.unit.operators import prime_golden as golden
@@ -25,8 +27,11 @@ def corpus():
 def test_scores_worked_out_by_hand():
     idf, absent = build_tables(program(golden.STEPS), corpus()).frequencies["prime", "body"].idf()
     for name, text in golden.DOCUMENTS.items():
-        scores = prime_scores(step(stopwords="none"), text, "markdown", idf, absent)
-        assert scores == {term: round(value * 1e9) for term, value in golden.SCORES[name].items()}
+        places = prime_places(text, "markdown")
+        scores = prime_scores(step(), text, "markdown", places, TermWeights(idf, absent))
+        assert dict(zip(places.terms, map(in_units, scores), strict=True)) == {
+            term: round(value * 1e9) for term, value in golden.SCORES[name].items()
+        }
 
 
 def test_terms_and_trees_worked_out_by_hand():

@@ -13,13 +13,16 @@ An ingest script gives the same terms, so nothing here may depend on a machine's
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from operator import mul
 
+from idxopt.operators.enrich.best_terms import TermWeights, best_terms
 from idxopt.operators.frequencies import EMPTY, IDF_DIGITS
 from idxopt.operators.markup import prime_markup
 from idxopt.operators.outline import split_level
-from idxopt.operators.streams import STOP_WORDS, prime_terms_of, prime_tokens
+from idxopt.operators.streams import STOP_WORDS, Places, prime_places, prime_tokens
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.schema import Markup
 from idxopt.program.steps import PrimeTerms
@@ -28,6 +31,9 @@ from idxopt.text.structure import PRIME_LEVEL
 _UNITS = 1e9
 _FACTORS = tuple(range(10, 0, -1))
 _HALVINGS = 6
+_TABLED_LENGTH = 1024
+_TABLES = 1024
+"""Texts of at most `_TABLED_LENGTH` tokens take their powers from tables by length; so many are kept (8 MB at most)."""
 
 
 def compile_prime_terms(step: PrimeTerms, context: Context) -> Transform:
@@ -37,29 +43,32 @@ def compile_prime_terms(step: PrimeTerms, context: Context) -> Transform:
 
 
 def _terms(step: PrimeTerms, markup: Markup, idf: Mapping[str, float], absent: float) -> Callable[[str], list[str]]:
+    weights = TermWeights(idf, absent, without=stop_words_of(step))
+
     def terms(text: str) -> list[str]:
-        scores = prime_scores(step, text, markup, idf, absent)
-        return sorted(scores, key=lambda term: (-scores[term], term))[: step.top]
+        places = prime_places(text, markup)
+        return best_terms(places.terms, prime_scores(step, text, markup, places, weights), step.top, in_units)
 
     return terms
 
 
 def prime_scores(
-    step: PrimeTerms, text: str, markup: Markup, idf: Mapping[str, float], absent: float
-) -> dict[str, int]:
-    """The score of every term that is no stop word, in units of 10^-9. `absent`: IDF of a term that `idf` lacks."""
-    stop_words = stop_words_of(step)
-    rate = decay_rate(step)
-    tokens = prime_terms_of(text, markup)
+    step: PrimeTerms, text: str, markup: Markup, places: Places, weights: Mapping[str, float]
+) -> list[float]:
+    """The score of every term of `places`, the text's."""
+    early = _decays(decay_rate(step), places.first, places.length)
+    scores = list(map(mul, map(mul, places.counts, map(weights.__getitem__, places.terms)), early))
     in_heading = heading_terms(text, markup)
-    first = dict(zip(reversed(tokens), range(len(tokens) - 1, -1, -1), strict=True))
-    scores: dict[str, int] = {}
-    for term, count in Counter(tokens).items():
-        if term not in stop_words:
-            early = decay(rate, first[term] / len(tokens))
-            boost = 1 + step.beta if term in in_heading else 1.0
-            scores[term] = math.floor(count * idf.get(term, absent) * early * boost * _UNITS + 0.5)
+    if in_heading:
+        for number, term in enumerate(places.terms):
+            if term in in_heading:
+                scores[number] *= 1 + step.beta
     return scores
+
+
+def in_units(score: float) -> int:
+    """A score in units of 10^-9."""
+    return math.floor(score * _UNITS + 0.5)
 
 
 def stop_words_of(step: PrimeTerms) -> frozenset[str]:
@@ -87,8 +96,22 @@ def decay(rate: float, share: float) -> float:
     return power
 
 
+def _decays(rate: float, first: Sequence[int], length: int) -> Iterable[float]:
+    if length > _TABLED_LENGTH:
+        return (decay(rate, place / length) for place in first)
+    return map(_decay_table(rate, length).__getitem__, first)
+
+
+@lru_cache(_TABLES)
+def _decay_table(rate: float, length: int) -> array[float]:
+    """`decay` for every place in a text of `length` tokens."""
+    return array("d", (decay(rate, place / length) for place in range(length)))
+
+
 def heading_terms(text: str, markup: Markup) -> frozenset[str]:
     """The tokens of the headings at the level of the document's sections."""
     headings = prime_markup(text, markup).headings
+    if not headings:
+        return frozenset()
     level = split_level(headings, PRIME_LEVEL)
     return frozenset(token for heading in headings if heading.level == level for token in prime_tokens(heading.text))
