@@ -41,7 +41,7 @@ _STEP_5 = {
 
 def stem(word: str) -> str:
     """The stem of a lowercased word; words of at most two UTF-16 units stay as they are."""
-    if word and max(word) > "\uffff":
+    if not word.isascii() and max(word) > "\uffff":
         units = word.encode("utf-16-le", "surrogatepass")
         spread = "".join(chr(units[i] | units[i + 1] << 8) for i in range(0, len(units), 2))
         return _stem(spread).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -51,7 +51,10 @@ def stem(word: str) -> str:
 def _stem(word: str) -> str:
     if len(word) <= 2:
         return word
-    word = _past_and_progressive(_plural(word))
+    if word[-1] == "s":
+        word = _plural(word)
+    if word[-1] in "dg":
+        word = _past_and_progressive(word)
     if word[-1] == "y" and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
     if len(word) > 1 and (rules := _STEP_3.get(word[-2])):
@@ -60,7 +63,7 @@ def _stem(word: str) -> str:
         word = _replace(word, rules)
     if len(word) > 1 and (suffixes := _STEP_5.get(word[-2])):
         word = _drop(word, suffixes)
-    return _final_e_and_l(word)
+    return _final_e_and_l(word) if word[-1] in "el" else word
 
 
 class _Shapes(dict[int, str]):
@@ -99,8 +102,6 @@ def _ends_cvc(word: str) -> bool:
 
 
 def _plural(word: str) -> str:
-    if not word.endswith("s"):
-        return word
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word if word[-2] == "s" else word[:-1]
@@ -141,8 +142,6 @@ def _drop(word: str, suffixes: tuple[str, ...]) -> str:
 
 
 def _final_e_and_l(word: str) -> str:
-    if not word.endswith(("e", "ll")):
-        return word
     measure = _measure(word)
     if word.endswith("e") and (measure > 1 or (measure == 1 and not _ends_cvc(word[:-1]))):
         word = word[:-1]
