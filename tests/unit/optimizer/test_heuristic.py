@@ -258,3 +258,10 @@ def test_a_gain_brings_the_next_option_of_its_aspect_first(diagnoses):
     won = refused(program, "field lead: weight 0.25", 0.05, 0.9, weigh("title", 3.0))
     first = HeuristicProposer(TABLES).ask(state(program, found, [won]), 1)[0]
     assert first.kind.startswith("field lead: ")
+
+
+def test_both_forms_of_a_title_are_tried_in_one_round(diagnoses):
+    """Whichever is kept first stays: a list of its own was never tried once a field had gained."""
+    name = "two fields"
+    asked = HeuristicProposer().ask(state(STARTS[name], diagnoses[name]), 4)
+    assert {"title: weight 0.5", "title list: added"} <= {proposal.kind for proposal in asked}

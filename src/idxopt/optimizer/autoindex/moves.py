@@ -26,6 +26,8 @@ LONG_WORDS = 150
 _TITLE_WEIGHTS = (0.5, 0.25, 1.0, 2.0)
 _TITLES_WEIGHT = 0.25
 _FIELD_WEIGHTS = (0.25, 0.5)
+_SECOND = 0.99
+"""Of two forms that are as likely, the one that takes an index more comes second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def aspects(shape: Shape, diagnosis: Diagnosis, tables: Tables) -> list[Aspect]:
     facts = diagnosis.facts
     share = _shares(diagnosis)
     found = [
-        _title(shape, facts, share),
+        *_titles(shape, facts, share),
         _rows(shape, facts, share),
         _rows_weight(shape),
         _fusion(shape),
@@ -75,30 +77,37 @@ def _shares(diagnosis: Diagnosis) -> Callable[[FailureKind], float]:
 Share = Callable[[FailureKind], float]
 
 
-def _title(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
-    """The title as a field of its own, beside the text that holds it: matches in it count more."""
+def _titles(shape: Shape, facts: CorpusFacts, share: Share) -> Iterator[Aspect]:
+    """The title beside the text that holds it, in two forms that are tried in one round: the first one kept stays."""
     name = shape.title
     if name is None or shape.text is None or facts.fields[name].distinct < 0.2:
-        return Aspect("title", 0, "", ())
-    view = shape.program.primary
-    now = shape.weight(view, name)
-    if TITLES in shape.program.views:
-        options = _other_weights(shape, TITLES)
-    else:
-        weights = _TITLE_WEIGHTS if now is None else _around(now)
-        options = [Option(f"weight {weight:g}", (_search(shape, view, name, weight),)) for weight in weights]
-    if now is None and shape.free_view(TITLES):
-        options.insert(1, _titles(shape, name))
+        return
     prior = 0.65 + 0.35 * share("wrong_field_wins")
-    return Aspect("title", prior, f"{facts.fields[name].distinct:.0%} of the titles are distinct", tuple(options))
+    why = f"{facts.fields[name].distinct:.0%} of the titles are distinct"
+    yield Aspect("title", prior, why, tuple(_title_weights(shape, name)))
+    yield Aspect("title list", _SECOND * prior, why, tuple(_title_lists(shape, name)))
 
 
-def _titles(shape: Shape, title: str) -> Option:
+def _title_weights(shape: Shape, title: str) -> list[Option]:
+    """The title as a field of its own: matches in it count more."""
+    if TITLES in shape.program.views:
+        return []
+    view = shape.program.primary
+    now = shape.weight(view, title)
+    weights = _TITLE_WEIGHTS if now is None else _around(now)
+    return [Option(f"weight {weight:g}", (_search(shape, view, title, weight),)) for weight in weights]
+
+
+def _title_lists(shape: Shape, title: str) -> list[Option]:
     """Titles as a list of their own, added to the scores of the documents: it moves what is found and loses nothing."""
+    if TITLES in shape.program.views:
+        return _other_weights(shape, TITLES)
+    if shape.weight(shape.program.primary, title) is not None or not shape.free_view(TITLES):
+        return []
     fields = {title: shape.retriever()}
     add = {"edit": "add_view", "name": TITLES, "view": {"lexical": {"fields": fields}, "weight": _TITLES_WEIGHT}}
     fused = () if len(shape.program.views) > 1 else (_fused(shape, "weighted_sum"),)
-    return Option("a list of its own", (add, *fused))
+    return [Option("added", (add, *fused))]
 
 
 def _other_weights(shape: Shape, view: str) -> list[Option]:
