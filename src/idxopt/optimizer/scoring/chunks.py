@@ -13,6 +13,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +23,7 @@ from idxopt.text.analysis import analyzer
 
 Ints = npt.NDArray[np.int64]
 _LONG = 200
-"""Characters from which the chunk numbers of a text are kept: shorter ones are numbered faster than found."""
+"""Characters from which the counts of a text are kept: shorter ones are counted faster than found."""
 _KEPT_BYTES = 240_000_000
 
 JOINING_SPACE = "\u202f"
@@ -33,8 +35,8 @@ class Counts:
     """Occurrences: `counts[i]` times the query term `columns[i]` in `rows[i]` (a triple may come in parts)."""
 
     rows: Ints
-    columns: Ints
-    counts: Ints
+    columns: npt.NDArray[np.integer[Any]]
+    counts: npt.NDArray[np.integer[Any]]
 
 
 def chunks_of(text: str) -> list[str]:
@@ -58,6 +60,45 @@ class _Numbers(dict[str, int]):
         return number
 
 
+class _Values:
+    """Values of rows, one after the other."""
+
+    def __init__(self) -> None:
+        self.rows, self.values = array("q"), list[str]()
+
+    def add(self, row: int, value: str) -> None:
+        self.rows.append(row)
+        self.values.append(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Lengths in tokens of texts, and their query terms; a row is the place of a text."""
+
+    lengths: Ints
+    terms: Counts
+
+
+_Kept = tuple[int, bytes, bytes]
+"""Of one text: tokens, query terms (int32), and how often each (int32); a term may come in parts."""
+
+
+def _apart(found: _Counted) -> Iterator[_Kept]:
+    """By text; the rows of the terms ascend."""
+    terms, counts = (values.astype(np.int32).tobytes() for values in (found.terms.columns, found.terms.counts))
+    ends = np.searchsorted(found.terms.rows, np.arange(len(found.lengths) + 1)) * 4
+    for length, (start, end) in zip(found.lengths.tolist(), pairwise(ends.tolist()), strict=True):
+        yield length, terms[start:end], counts[start:end]
+
+
+def _joined(kept: Sequence[_Kept]) -> _Counted:
+    sizes = np.array([len(terms) for _, terms, _ in kept], dtype=np.int64) // 4
+    terms = np.frombuffer(b"".join([terms for _, terms, _ in kept]), dtype=np.int32)
+    counts = np.frombuffer(b"".join([counts for _, _, counts in kept]), dtype=np.int32)
+    lengths = np.array([length for length, _, _ in kept], dtype=np.int64)
+    return _Counted(lengths, Counts(np.repeat(np.arange(len(kept)), sizes), terms, counts))
+
+
 class Chunks:
     """The chunks of one analyzer. `columns`: query terms and their numbers."""
 
@@ -68,35 +109,36 @@ class Chunks:
         self._numbers = _Numbers()
         self._lengths, self._sizes = array("q"), array("q")
         self._terms, self._counts = array("q"), array("q")
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, _Kept] = {}
         self._kept_bytes = 0
 
     def count(self, texts: Sequence[tuple[str, ...]], *, keep: bool) -> tuple[Ints, Counts]:
         """Lengths in tokens of texts (each one or several values, counted together), and their query terms.
 
-        `keep`: long texts are likely to come again in other columns, so their chunk numbers are kept.
+        `keep`: long texts are likely to come again in other columns, so what they hold is kept.
         """
-        numbers, sizes = array("q"), array("q")
-        for values in texts:
-            before = len(numbers)
+        short, long = _Values(), _Values()
+        for row, values in enumerate(texts):
             for value in values:
-                if keep and len(value) >= _LONG:
-                    numbers.frombytes(self._remembered(value))
-                else:
-                    numbers.extend(self._number(value))
-            sizes.append(len(numbers) - before)
-        chunks = integers(numbers)
-        rows = np.repeat(np.arange(len(texts)), integers(sizes))
-        tokens = np.bincount(rows, weights=self.lengths(chunks), minlength=len(texts)).astype(np.int64)
-        found = self.terms(chunks)
-        return tokens, Counts(rows[found.rows], found.columns, found.counts)
+                (long if keep and len(value) >= _LONG else short).add(row, value)
+        once = self._counted(short.values)
+        kept = _joined(self._remembered(long.values))
+        rows = np.concatenate((integers(short.rows)[once.terms.rows], integers(long.rows)[kept.terms.rows]))
+        lengths = np.zeros(len(texts), dtype=np.int64)
+        np.add.at(lengths, integers(short.rows), once.lengths)
+        np.add.at(lengths, integers(long.rows), kept.lengths)
+        columns = np.concatenate((once.terms.columns, kept.terms.columns))
+        counts = np.concatenate((once.terms.counts, kept.terms.counts))
+        return lengths, Counts(rows, columns, counts)
 
-    def numbers(self, texts: Sequence[str]) -> Ints:
-        """The numbers of the chunks of texts, one after the other."""
-        numbers = array("q")
+    def numbers(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The numbers of the chunks of texts, one after the other, and how many each text has."""
+        numbers, sizes = array("q"), array("q")
         for text in texts:
-            numbers.frombytes(self._remembered(text))
-        return integers(numbers)
+            before = len(numbers)
+            numbers.extend(map(self._numbers.__getitem__, [text] if self._whole else chunks_of(text)))
+            sizes.append(len(numbers) - before)
+        return integers(numbers), integers(sizes)
 
     def number(self, chunk: str) -> int:
         """Of one chunk, or of a part of one."""
@@ -119,19 +161,23 @@ class Chunks:
         terms, counts = np.array(self._terms, dtype=np.int64), np.array(self._counts, dtype=np.int64)
         return Counts(np.repeat(having, times), terms[places], counts[places])
 
-    def _remembered(self, text: str) -> bytes:
-        found = self._kept.get(text)
-        if found is None:
-            found = array("q", self._number(text)).tobytes()
-            if self._kept_bytes > _KEPT_BYTES:
-                self._kept.clear()
-                self._kept_bytes = 0
-            self._kept[text] = found
-            self._kept_bytes += len(found)
-        return found
+    def _counted(self, texts: Sequence[str]) -> _Counted:
+        chunks, sizes = self.numbers(texts)
+        rows = np.repeat(np.arange(len(texts)), sizes)
+        lengths = np.bincount(rows, weights=self.lengths(chunks), minlength=len(texts)).astype(np.int64)
+        found = self.terms(chunks)
+        return _Counted(lengths, Counts(rows[found.rows], found.columns, found.counts))
 
-    def _number(self, text: str) -> Iterator[int]:
-        return map(self._numbers.__getitem__, [text] if self._whole else chunks_of(text))
+    def _remembered(self, texts: Sequence[str]) -> list[_Kept]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        fresh = dict(zip(new, _apart(self._counted(new)), strict=True))
+        found = [self._kept[text] if text in self._kept else fresh[text] for text in texts]
+        if self._kept_bytes > _KEPT_BYTES:
+            self._kept.clear()
+            self._kept_bytes = 0
+        self._kept.update(fresh)
+        self._kept_bytes += sum(len(terms) + len(counts) for _, terms, counts in fresh.values())
+        return found
 
     def _learn(self) -> None:
         for chunk in self._numbers.new:

@@ -39,7 +39,7 @@ class Placed:
     @classmethod
     def of(cls, texts: Sequence[str], chunks: Chunks) -> Placed:
         """Not for the analyzer `keyword`, whose tokens hold white space."""
-        numbers = chunks.numbers(texts)
+        numbers, _ = chunks.numbers(texts)
         starts, ends = _edges("\n".join(texts))
         sizes = np.array([len(text) for text in texts], dtype=np.int64) + 1
         tokens = np.concatenate(([0], np.cumsum(chunks.lengths(numbers))))
