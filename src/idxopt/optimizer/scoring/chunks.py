@@ -119,7 +119,7 @@ class Chunks:
         """
         short, long = _Values(), _Values()
         for row, values in enumerate(texts):
-            for value in values:
+            for value in values if self._whole or len(values) < 2 else ("\n".join(values),):
                 (long if keep and len(value) >= _LONG else short).add(row, value)
         once = self._counted(short.values)
         kept = _joined(self._remembered(long.values))

@@ -98,9 +98,8 @@ class QueryTerms:
         documents = np.diff(field.postings.indptr)
         return {term: int(documents[self.columns[term]]) for term in self._analyze(text) if term in self.columns}
 
-    def field(self, values: Sequence[tuple[str, ...]], *, keep: bool) -> Field:
-        """Counts the query terms in the values of a column. `keep`: see `Chunks.count`."""
-        characters = np.array([sum(map(len, each)) for each in values], dtype=np.int64)
+    def field(self, values: Sequence[tuple[str, ...]], characters: Ints, *, keep: bool) -> Field:
+        """Counts the query terms in the values of a column, of so many characters. `keep`: see `Chunks.count`."""
         return self._field(*self.chunks.count(values, keep=keep), characters)
 
     def placed(self, texts: Sequence[str]) -> Placed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import numpy as np
+
 from idxopt.optimizer.scoring.cuts import Cut
 from idxopt.optimizer.scoring.fields import Field, QueryTerms
 from idxopt.optimizer.scoring.growth import check_held
@@ -67,8 +69,9 @@ class SearchedFields:
         cut = self._texts.cut(of) if analyzer != "keyword" else None
         if cut is None:
             values = self._texts.values(of)
-            self._check(sum(len(text) for each in values for text in each), place)
-            return self.terms(analyzer).field(values, keep=keep)
+            characters = np.array([sum(map(len, each)) for each in values], dtype=np.int64)
+            self._check(int(characters.sum()), place)
+            return self.terms(analyzer).field(values, characters, keep=keep)
         if of.name == cut.name:
             self._check(int(cut.characters.sum()), place)
             return self.terms(analyzer).cut_field(self._placed_texts(of, cut, analyzer), cut)

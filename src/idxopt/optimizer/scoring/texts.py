@@ -280,7 +280,9 @@ def _plain(step: Step) -> list[Any]:
 
 
 def _texts_of(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(_values(value))
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) and set(map(type, value)) == {str} else tuple(_values(value))
 
 
 def _values(value: Any) -> Iterator[str]:
