@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -58,14 +59,19 @@ class Task:
 
     corpus: Corpus
     judged: JudgedQueries
-    numbers: Mapping[str, int]
-    judgments: Judgments
 
     @classmethod
     def of(cls, name: str) -> Task:
-        corpus, judged = documents_of(name), load_dataset_folder(collection(name).folder)
-        numbers = {document.id: number for number, document in enumerate(corpus.documents)}
-        return cls(corpus, judged, numbers, Judgments([judged.qrels[query.id] for query in judged.queries], numbers))
+        return cls(documents_of(name), load_dataset_folder(collection(name).folder))
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Of the documents, by id."""
+        return {document.id: number for number, document in enumerate(self.corpus.documents)}
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        return Judgments([self.judged.qrels[query.id] for query in self.judged.queries], self.numbers)
 
     def rows(self, program: Program) -> dict[str, list[Row]]:
         """All rows of every view that is searched, made from the start: corpus tables too."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.blocks import Parsed
+from idxopt.text.markdown import plain_paragraphs
 from idxopt.text.markdown_prime import prime_markdown
 from idxopt.text.structure import Structure, parse
 
@@ -17,6 +18,12 @@ _parse_for_prime = lru_cache(maxsize=4)(prime_markdown)
 def parsed_markup(text: str, markup: Markup) -> Parsed:
     """Headings, blocks and plain text of a document."""
     return once(f"parsed {markup}", text, lambda text: _parse(text, markup))
+
+
+def plain_of(text: str, markup: Markup) -> str:
+    """The text without markup, as `parsed_markup` has it."""
+    plain = plain_paragraphs(text) if markup == "markdown" else None
+    return parsed_markup(text, markup).plain if plain is None else plain
 
 
 def prime_markup(text: str, markup: Markup) -> Parsed:

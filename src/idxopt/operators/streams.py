@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import compress
 
-from idxopt.operators.markup import parsed_markup, prime_markup
+from idxopt.operators.markup import plain_of, prime_markup
 from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.analysis import standard_tokens
@@ -93,7 +93,7 @@ def word_counts(text: str, markup: Markup) -> tuple[tuple[str, ...], tuple[int, 
 
 
 def _word_counts(text: str, markup: Markup) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    counts = Counter(standard_tokens(lowercase(parsed_markup(text, markup).plain)))
+    counts = Counter(standard_tokens(lowercase(plain_of(text, markup))))
     words = list(map(_words.__getitem__, counts))
     return tuple(filter(None, words)), tuple(compress(counts.values(), words))
 

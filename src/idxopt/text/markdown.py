@@ -58,16 +58,16 @@ def parse_markdown(text: str) -> Parsed:
         return scan_markdown(text, begin)
 
 
-def plain_markdown(text: str) -> str:
-    """`parse_markdown(text).plain`, at once where the text is nothing but paragraphs without inline markup."""
+def plain_paragraphs(text: str) -> str | None:
+    """`parse_markdown(text).plain` of a text that is nothing but paragraphs without inline markup; else None."""
     begin = front_matter_end(text)
     body = text[begin:]
     if not _LETTER.match(body) or _MARKUP_WITHIN.search(body) or len(body) > MAX_PARSED:
-        return parse_markdown(text).plain
+        return None
     if "\n" not in body:
         return body.strip()
     if body.count("\n") > MAX_PARSED_LINES:
-        return parse_markdown(text).plain
+        return None
     paragraphs = (paragraph.replace("\n", " ").strip() for paragraph in body.split("\n\n"))
     return "\n".join(filter(None, paragraphs))
 

@@ -42,6 +42,8 @@ BREAKING_TAGS = frozenset("br dd div dl dt hr li ol p td th tr ul".split())
 
 _SIGNS = r"!-/:-@\[-`{-~"
 _EVENT = re.compile(rf"\\[{_SIGNS}]|`+|[<&|\]]|!?\[|\*+|_+")
+_LINE_OF_TEXT = re.compile(r"[A-Za-z][^\n\r\\`<&|\[\]*_]*(?<![ \t])")
+"""One paragraph of one line without inline markup: no rule changes it."""
 _TICKS = re.compile("`+")
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)(?=[ \t\n/>])[^<>]*>")
 _ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos|nbsp));")
@@ -58,6 +60,10 @@ _MAX_POINT = 0x10FFFF
 
 def prime_markdown(text: str) -> Parsed:
     """Headings and plain text; no blocks."""
+    return Parsed((), (), text, 0) if _LINE_OF_TEXT.fullmatch(text) else _by_rules(text)
+
+
+def _by_rules(text: str) -> Parsed:
     begin = front_matter_end(text)
     lines = Lines(text, begin)
     headings: list[Heading] = []

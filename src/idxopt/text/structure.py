@@ -10,7 +10,7 @@ from typing import Literal
 from idxopt.text.asciidoc import parse_asciidoc
 from idxopt.text.blocks import Block, Heading, Parsed
 from idxopt.text.html import parse_html, plain_html
-from idxopt.text.markdown import parse_markdown, plain_markdown
+from idxopt.text.markdown import parse_markdown, plain_paragraphs
 from idxopt.text.plain import parse_plain
 from idxopt.text.rest import parse_rest
 
@@ -104,7 +104,8 @@ def plain_text(text: str, markup: Markup) -> str:
     """The text without markup: blocks on lines of their own, code and table cells kept, front matter left out."""
     if markup == "html":
         return plain_html(text)
-    return plain_markdown(text) if markup == "markdown" else parse(text, markup).plain
+    plain = plain_paragraphs(text) if markup == "markdown" else None
+    return parse(text, markup).plain if plain is None else plain
 
 
 def blocks(text: str, markup: Markup) -> tuple[Block, ...]:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idxopt.operators.markup import plain_of
 from idxopt.operators.streams import prime_tokens
 from idxopt.text.markdown import parse_markdown
-from idxopt.text.markdown_prime import prime_markdown, strip_inline
+from idxopt.text.markdown_prime import _by_rules, prime_markdown, strip_inline
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,10 @@ def test_real_documents_read_as_the_parser_reads_them(shared: Path, name: str, h
     assert all_headings > len(texts)
     assert other_headings <= headings * all_headings
     assert other_tokens <= tokens * all_tokens
+
+
+@given(st.text("aZ1 .,!?-+=>#|~:\t\n\r<&[]()*_`\\\ufeff\u00a0\u2028\x0c\x1c", max_size=40))
+def test_a_line_of_text_is_what_the_rules_make_of_it(text):
+    for line in (text, f"A{text}", f"Plain words {text}z"):
+        assert prime_markdown(line) == _by_rules(line)
+        assert plain_of(line, "markdown") == parse_markdown(line).plain

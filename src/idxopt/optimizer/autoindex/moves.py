@@ -90,10 +90,10 @@ def _titles(shape: Shape, facts: CorpusFacts, share: Share) -> Iterator[Aspect]:
 
 def _title_weights(shape: Shape, title: str) -> list[Option]:
     """The title as a field of its own: matches in it count more."""
-    if TITLES in shape.program.views:
-        return []
     view = shape.program.primary
     now = shape.weight(view, title)
+    if now is None and TITLES in shape.program.views:
+        return []
     weights = _TITLE_WEIGHTS if now is None else _around(now)
     return [Option(f"weight {weight:g}", (_search(shape, view, title, weight),)) for weight in weights]
 

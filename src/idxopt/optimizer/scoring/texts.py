@@ -190,7 +190,9 @@ class Texts:
         return digest([source, [_plain(step) for step in steps if not isinstance(step, Reweight)]])
 
     def _context(self, program: Program) -> Context:
-        return Context(program.source.markup, self._corpus.tables(program), self._models, program.models)
+        with remembering(self._memory):  # tables find out what steps will ask for
+            tables = self._corpus.tables(program)
+        return Context(program.source.markup, tables, self._models, program.models)
 
     def _growth(self, step: Step) -> Growth:
         return Growth(step.op, len(self._corpus.documents), self.source_characters)
