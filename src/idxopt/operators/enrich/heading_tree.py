@@ -10,12 +10,14 @@ section without a path.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from idxopt.operators.markup import prime_markup
 from idxopt.operators.outline import split_level
 from idxopt.operators.row import Row
-from idxopt.operators.transform import Context, Transform, text_in, with_field
+from idxopt.operators.transform import Adding, Context, Transform, text_in, with_field
 from idxopt.program.schema import Markup
 from idxopt.program.steps import HeadingTree
 from idxopt.text.identifiers import WHITE_SPACE
@@ -26,11 +28,25 @@ SEPARATOR = " > "
 
 def compile_heading_tree(step: HeadingTree, context: Context) -> Transform:
     """The step as a function over rows."""
+    return _Tree(step.into, lambda row: _tree(row, step, context.markup), step, context.markup)
 
-    def transform(rows: list[Row]) -> list[Row]:
-        return [_with_tree(row, step, context.markup) for row in rows]
 
-    return transform
+@dataclass(frozen=True, slots=True)
+class _Tree(Adding):
+    """Its text, and beside it the sections."""
+
+    step: HeadingTree
+    markup: Markup
+
+    def __call__(self, rows: list[Row]) -> list[Row]:
+        return [_with_tree(row, self.step, self.markup) for row in rows]
+
+
+def _tree(row: Row, step: HeadingTree, markup: Markup) -> str | None:
+    text = text_in(row, step.field)
+    if text is None:
+        return None
+    return _text_of(tree_sections(text, markup, step.depth)) if prime_markup(text, markup).headings else ""
 
 
 def _with_tree(row: Row, step: HeadingTree, markup: Markup) -> Row:
@@ -38,8 +54,12 @@ def _with_tree(row: Row, step: HeadingTree, markup: Markup) -> Row:
     if text is None:
         return row
     found = tree_sections(text, markup, step.depth)
-    row = with_field(row, step.into, "\n".join(SEPARATOR.join(section.path) for section in found if section.path))
+    row = with_field(row, step.into, _text_of(found))
     return with_field(row, f"{step.into}_sections", [_plain(section) for section in found])
+
+
+def _text_of(sections: Iterable[Section]) -> str:
+    return "\n".join(SEPARATOR.join(section.path) for section in sections if section.path)
 
 
 def tree_sections(text: str, markup: Markup, depth: int, level: int = PRIME_LEVEL) -> tuple[Section, ...]:

@@ -17,11 +17,13 @@ def compile_neighbours(step: Neighbours, context: Context) -> Transform:
     """The step as a function over rows."""
     pairs = context.tables.titles.get(step.field, ())
     order = [folder_order(doc_id) for doc_id, _ in pairs]
+    places = {doc_id: place for place, (doc_id, _) in enumerate(pairs)}
 
     def neighbours(doc_id: str) -> list[str]:
         own = folder_order(doc_id)
-        place = bisect_left(order, own)
-        following = place + (place < len(order) and order[place] == own)
+        place = places.get(doc_id)
+        following = bisect_left(order, own) if place is None else place + 1
+        place = following if place is None else place
         near = (number for number in (place - 1, following) if 0 <= number < len(order))
         return [pairs[number][1] for number in near if order[number][0] == own[0]]
 

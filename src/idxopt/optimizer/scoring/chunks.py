@@ -140,6 +140,12 @@ class Chunks:
             sizes.append(len(numbers) - before)
         return integers(numbers), integers(sizes)
 
+    def keep(self, texts: Sequence[str], chunks: Ints, sizes: Ints) -> None:
+        """Keeps what texts hold whose chunks are numbered: the numbers one after the other, and how many of each."""
+        found = zip(texts, _apart(self._counts_of(chunks, sizes)), strict=True)
+        new = {text: one for text, one in found if len(text) >= _LONG}
+        self._keep(new)
+
     def number(self, chunk: str) -> int:
         """Of one chunk, or of a part of one."""
         return self._numbers[chunk]
@@ -162,9 +168,11 @@ class Chunks:
         return Counts(np.repeat(having, times), terms[places], counts[places])
 
     def _counted(self, texts: Sequence[str]) -> _Counted:
-        chunks, sizes = self.numbers(texts)
-        rows = np.repeat(np.arange(len(texts)), sizes)
-        lengths = np.bincount(rows, weights=self.lengths(chunks), minlength=len(texts)).astype(np.int64)
+        return self._counts_of(*self.numbers(texts))
+
+    def _counts_of(self, chunks: Ints, sizes: Ints) -> _Counted:
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        lengths = np.bincount(rows, weights=self.lengths(chunks), minlength=len(sizes)).astype(np.int64)
         found = self.terms(chunks)
         return _Counted(lengths, Counts(rows[found.rows], found.columns, found.counts))
 
@@ -172,12 +180,15 @@ class Chunks:
         new = [text for text in dict.fromkeys(texts) if text not in self._kept]
         fresh = dict(zip(new, _apart(self._counted(new)), strict=True))
         found = [self._kept[text] if text in self._kept else fresh[text] for text in texts]
+        self._keep(fresh)
+        return found
+
+    def _keep(self, fresh: Mapping[str, _Kept]) -> None:
         if self._kept_bytes > _KEPT_BYTES:
             self._kept.clear()
             self._kept_bytes = 0
         self._kept.update(fresh)
         self._kept_bytes += sum(len(terms) + len(counts) for _, terms, counts in fresh.values())
-        return found
 
     def _learn(self) -> None:
         for chunk in self._numbers.new:

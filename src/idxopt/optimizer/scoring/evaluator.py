@@ -26,7 +26,7 @@ from idxopt.optimizer.scoring.fields import Field, Matrix, QueryTerms
 from idxopt.optimizer.scoring.figures import Judgments
 from idxopt.optimizer.scoring.fusing import fused
 from idxopt.optimizer.scoring.long_queries import LongQueries
-from idxopt.optimizer.scoring.ranking import RankedList, ranked
+from idxopt.optimizer.scoring.ranking import RankedList, Scored, ranked
 from idxopt.optimizer.scoring.searched import SearchedFields
 from idxopt.optimizer.scoring.texts import RowSet, Texts
 from idxopt.program.canonical import program_hash
@@ -132,7 +132,7 @@ class IncrementalEvaluator:
                 total += rows[leg.view] * leg.dense.dimension * _NUMBER_BYTES
                 continue
             parts = self._parts(program, leg)
-            total += sum(int(part.field.characters.sum()) * leg.many_rows for part in parts)
+            total += sum(part.field.held * leg.many_rows for part in parts)
             total += sum(part.field.statistics.tokens * _POSTING_BYTES for part in parts)
         return Size(sum(rows.values()), total, len(program.views))
 
@@ -204,7 +204,8 @@ class IncrementalEvaluator:
         step = max(1, _CELLS // max(1, rows.count))
         for start in range(0, len(places), step):
             block = places[start : start + step]
-            yield from ranked([self._scores_of(part, block, keep=most) for part in parts], rows, window)
+            scored = [Scored(self._scores_of(part, block, keep=most), part.field.times) for part in parts]
+            yield from ranked(scored, rows, window)
 
     def _scores_of(self, part: _Part, places: Ints, *, keep: bool) -> Matrix:
         """The scores of some queries (lines) in all rows. `keep` those of all queries: the next candidate is likely to
@@ -222,7 +223,8 @@ class IncrementalEvaluator:
                 _, gone = self._matrices.popitem(last=False)
                 self._entries -= gone.nnz
         self._matrices.move_to_end(part.identity)
-        return self._matrices[part.identity][places]
+        whole = self._matrices[part.identity]
+        return whole if np.array_equal(places, np.arange(len(self._queries))) else whole[places]
 
     def _keep(self, keys: Sequence[tuple[object, ...]], lists: Sequence[RankedList]) -> None:
         for key, one in zip(keys, lists, strict=True):

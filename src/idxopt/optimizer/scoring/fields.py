@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from idxopt.engines.embedded import bm25
 from idxopt.engines.embedded.bm25 import FieldStatistics
-from idxopt.optimizer.scoring.chunks import Chunks, Counts, Ints, within
+from idxopt.optimizer.scoring.chunks import Chunks, Counts, Ints
 from idxopt.optimizer.scoring.cuts import Cut
 from idxopt.optimizer.scoring.placed import Placed
 from idxopt.text.analysis import analyzer
@@ -28,40 +28,58 @@ double, which changes no sum and is 0 in single precision.
 
 @dataclass(frozen=True)
 class Field:
-    """Postings of the query terms in one field: `postings` has a line a term, a column a row of the view, and holds
-    frequencies. `lengths` in tokens, and `characters`, of each row.
+    """Postings of the query terms in one field: `postings` has a line a term, a column a text, and holds frequencies.
+
+    `lengths` in tokens, and `characters`, of each text. `times`: how many rows of the view have that text, one after
+    the other (None: each is one row). `lists`: whether some text is a list of values.
     """
 
     postings: Matrix
     lengths: Ints
     characters: Ints
+    times: Ints | None = None
+    lists: bool = False
 
     @cached_property
     def statistics(self) -> FieldStatistics:
-        return FieldStatistics(int(np.count_nonzero(self.lengths)), int(self.lengths.sum()))
+        rows = 1 if self.times is None else self.times
+        return FieldStatistics(int(((self.lengths > 0) * rows).sum()), int((self.lengths * rows).sum()))
+
+    @cached_property
+    def frequencies(self) -> Ints:
+        """In how many rows each term is."""
+        if self.times is None:
+            return np.diff(self.postings.indptr).astype(np.int64)
+        before = np.concatenate(([0], np.cumsum(self.times[self.postings.indices])))
+        return np.diff(before[self.postings.indptr])
 
     @cached_property
     def codes(self) -> npt.NDArray[np.uint8]:
-        """The byte that Lucene keeps of each row's length."""
+        """The byte that Lucene keeps of each text's length."""
         lengths, places = np.unique(self.lengths, return_inverse=True)
         return np.array([bm25.length_code(length) for length in lengths.tolist()], dtype=np.uint8)[places]
 
+    @cached_property
+    def held(self) -> int:
+        """Characters of all rows."""
+        return int((self.characters * (1 if self.times is None else self.times)).sum())
+
     @property
     def entries(self) -> int:
-        """Postings and rows: what it takes in memory is in proportion."""
-        return int(self.postings.nnz) + 2 * len(self.lengths)
+        """Postings and texts: what it takes in memory is in proportion."""
+        return int(self.postings.nnz) + 3 * len(self.lengths)
 
     def repeated(self, times: Ints) -> Field:
-        """Row i `times[i]` times, one after the other."""
-        postings = self.postings
-        each = times[postings.indices]
-        begins = np.cumsum(times) - times
-        rows = np.repeat(begins[postings.indices], each) + within(each)
-        ends = np.concatenate(([0], np.cumsum(each)))[postings.indptr]
+        """Row i `times[i]` times (at least once), one after the other."""
+        if self.times is not None:
+            times = np.add.reduceat(times, np.cumsum(self.times) - self.times) if len(times) else times
+        return replace(self, times=times)
+
+    def __add__(self, other: Field) -> Field:
+        """Each text followed by the other's, a line feed between two that are not empty."""
+        both = (self.characters > 0) & (other.characters > 0)
         return Field(
-            Matrix((np.repeat(postings.data, each), rows, ends), shape=(postings.shape[0], int(times.sum()))),
-            np.repeat(self.lengths, times),
-            np.repeat(self.characters, times),
+            self.postings + other.postings, self.lengths + other.lengths, self.characters + other.characters + both
         )
 
 
@@ -95,12 +113,14 @@ class QueryTerms:
 
     def frequencies(self, field: Field, text: str) -> dict[str, int]:
         """In how many rows of the field each term of the text is."""
-        documents = np.diff(field.postings.indptr)
-        return {term: int(documents[self.columns[term]]) for term in self._analyze(text) if term in self.columns}
+        return {
+            term: int(field.frequencies[self.columns[term]]) for term in self._analyze(text) if term in self.columns
+        }
 
     def field(self, values: Sequence[tuple[str, ...]], characters: Ints, *, keep: bool) -> Field:
         """Counts the query terms in the values of a column, of so many characters. `keep`: see `Chunks.count`."""
-        return self._field(*self.chunks.count(values, keep=keep), characters)
+        field = self._field(*self.chunks.count(values, keep=keep), characters)
+        return replace(field, lists=any(len(each) > 1 for each in values))
 
     def placed(self, texts: Sequence[str]) -> Placed:
         """For `cut_field`."""
@@ -123,9 +143,9 @@ class QueryTerms:
         return found
 
     def scores(self, field: Field, weight: float, k1: float, b: float, queries: Ints) -> Matrix:
-        """BM25 of some queries (lines) in all rows (columns): terms summed in double precision, rounded to single.
+        """BM25 of some queries (lines) in all texts (columns): terms summed in double precision, rounded to single.
 
-        Rows without a term have no entry.
+        Texts without a term have no entry.
         """
         postings = field.postings
         if not field.statistics.documents:
@@ -136,8 +156,8 @@ class QueryTerms:
         taken = postings[terms]
         weights = np.array(
             [
-                bm25.term_weight(field.statistics, int(documents), weight * often) if documents else 0
-                for documents, often in zip(np.diff(taken.indptr).tolist(), times.tolist(), strict=True)
+                bm25.term_weight(field.statistics, documents, weight * often) if documents else 0
+                for documents, often in zip(field.frequencies[terms].tolist(), times.tolist(), strict=True)
             ],
             dtype=np.float32,
         )

@@ -39,7 +39,8 @@ class Placed:
     @classmethod
     def of(cls, texts: Sequence[str], chunks: Chunks) -> Placed:
         """Not for the analyzer `keyword`, whose tokens hold white space."""
-        numbers, _ = chunks.numbers(texts)
+        numbers, each = chunks.numbers(texts)
+        chunks.keep(texts, numbers, each)
         starts, ends = _edges("\n".join(texts))
         sizes = np.array([len(text) for text in texts], dtype=np.int64) + 1
         tokens = np.concatenate(([0], np.cumsum(chunks.lengths(numbers))))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from idxopt.optimizer.scoring.chunks import Ints
+from idxopt.optimizer.scoring.chunks import Ints, within
 from idxopt.optimizer.scoring.fields import Matrix
 from idxopt.optimizer.scoring.texts import RowSet
 
@@ -25,35 +24,70 @@ class RankedList:
     scores: npt.NDArray[np.float64]
 
 
-def ranked(parts: Sequence[Matrix], rows: RowSet, window: int) -> Iterator[RankedList]:
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of queries (lines) in the texts of a field (columns); `times`: as `Field.times`."""
+
+    scores: Matrix
+    times: Ints | None = None
+
+
+def ranked(parts: Sequence[Scored], rows: RowSet, window: int) -> Iterator[RankedList]:
     """The `window` best documents of each query; equal scores in the order of documents.
 
-    `parts`: scores of queries (lines) in rows (columns) a field, summed in this order and then rounded to single
-    precision. What has no entry in any is no hit.
+    The scores of the parts are summed by row, in this order, and then rounded to single precision. What has no entry in
+    any is no hit. A document counts by its best row.
     """
-    total = parts[0].toarray()
+    documents = rows.documents[rows.firsts]
+    total: npt.NDArray[np.float64]
+    if rows.several and _differ_in_one(parts, len(documents)):
+        # sums rise with each of their parts: the best row is that with the best score in the only part that differs
+        total = np.zeros((parts[0].scores.shape[0], len(documents)))
+        for part in parts:
+            total = total + (part.scores if part.times is not None else _by_document(part.scores.toarray(), rows))
+        return _best(total, documents, window)
+    total = _by_row(parts[0])
     for part in parts[1:]:
-        total += part.toarray()
-    if rows.several:
-        total = np.maximum.reduceat(total, rows.firsts, axis=1)
-    return _best(total, rows.documents[rows.firsts], window)
+        total = total + (part.scores if part.times is None else _by_row(part))
+    return _best(_by_document(total, rows) if rows.several else total, documents, window)
+
+
+def _differ_in_one(parts: Sequence[Scored], documents: int) -> bool:
+    """Whether all parts but at most one are the same in all rows of a document."""
+    return all(part.times is None or len(part.times) == documents for part in parts) and (
+        sum(part.times is None for part in parts) <= 1
+    )
+
+
+def _by_row(part: Scored) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = part.scores.toarray()
+    return found if part.times is None else np.repeat(found, part.times, axis=1)
+
+
+def _by_document(scores: npt.NDArray[np.float64], rows: RowSet) -> npt.NDArray[np.float64]:
+    """The best row of each document."""
+    return np.maximum.reduceat(scores, rows.firsts, axis=1)
 
 
 def _best(scores: npt.NDArray[np.float64], documents: Ints, window: int) -> Iterator[RankedList]:
+    queries, count = scores.shape
     single = scores.astype(np.float32)
     taken = scores > 0
-    size = single.shape[1] // (2 * window)
-    if (
-        size > 1
-    ):  # of so many blocks, `window` have a best score that is at least the bound: so have that many documents
-        blocks = single[:, : size * 2 * window].reshape(len(single), 2 * window, size).max(axis=2)
-        taken &= single >= np.partition(blocks, window, axis=1)[:, window, None]
-    lines, columns = np.nonzero(taken)
+    size = count // (2 * window)
+    if size > 1:  # the best scores of `window` groups are at least the bound, and so are those of that many documents
+        groups = single[:, : size * 2 * window].reshape(queries, size, 2 * window).max(axis=1)
+        taken &= single >= np.partition(groups, window, axis=1)[:, window, None]
+    places = np.flatnonzero(taken)
+    lines = places // max(1, count)
     # no score is below 0, so their bits are in their order; together with the document each key is distinct
-    bits = single[lines, columns].view(np.uint32).astype(np.uint64)
-    keys = (bits << _SCORE) | (_DOCUMENT - documents[columns].astype(np.uint64))
-    ends = np.searchsorted(lines, np.arange(len(single) + 1)).tolist()
-    for start, end in pairwise(ends):
-        best = np.sort(keys[start:end])[::-1][:window]
-        found = (best >> _SCORE).astype(np.uint32).view(np.float32)
-        yield RankedList((_DOCUMENT - (best & _DOCUMENT)).astype(np.int64), found.astype(np.float64))
+    bits = single.ravel()[places].view(np.uint32).astype(np.uint64)
+    keys = (bits << _SCORE) | (_DOCUMENT - documents[places - lines * count].astype(np.uint64))
+    sizes = np.bincount(lines, minlength=queries)
+    table = np.zeros((queries, max(int(sizes.max(initial=0)), 1)), dtype=np.uint64)
+    table[lines, within(sizes)] = keys
+    table.sort(axis=1)
+    best = table[:, : -window - 1 : -1]
+    found = (_DOCUMENT - (best & _DOCUMENT)).astype(np.int64)
+    values = (best >> _SCORE).astype(np.uint32).view(np.float32).astype(np.float64)
+    for line, hits in enumerate(np.minimum(sizes, window).tolist()):
+        yield RankedList(found[line, :hits], values[line, :hits])

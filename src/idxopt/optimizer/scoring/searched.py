@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from idxopt.optimizer.scoring.cuts import Cut
+from idxopt.errors import BuildError
+from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.fields import Field, QueryTerms
 from idxopt.optimizer.scoring.growth import check_held
 from idxopt.optimizer.scoring.placed import Placed
@@ -18,6 +19,12 @@ _KEPT_POSTINGS = 60_000_000
 """Postings and rows of kept fields (8 bytes each); those used longest ago go first, the last one stays."""
 _KEPT_PLACED = 400_000_000
 """Bytes of texts' chunks with their places; those used longest ago go first, the last one stays."""
+
+
+_BYTES_A_CHARACTER = 8
+"""Of placed chunks, about."""
+_LONG = 200
+"""Characters in the mean from which source texts are likely to be cut into rows."""
 
 
 class SearchedFields:
@@ -66,31 +73,60 @@ class SearchedFields:
         return self._fields[key]
 
     def _made(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
-        cut = self._texts.cut(of) if analyzer != "keyword" else None
+        if analyzer == "keyword":  # its token is a whole value
+            return self._counted(of, analyzer, place, keep=keep)
+        cut = self._texts.cut(of)
         if cut is None:
-            values = self._texts.values(of)
-            characters = np.array([sum(map(len, each)) for each in values], dtype=np.int64)
-            self._check(int(characters.sum()), place)
-            return self.terms(analyzer).field(values, characters, keep=keep)
+            return self._joined(of, analyzer, place) or self._counted(of, analyzer, place, keep=keep)
+        assert of.name is not None
+        before = self._texts.before(of, of.name)
         if of.name == cut.name:
             self._check(int(cut.characters.sum()), place)
-            return self.terms(analyzer).cut_field(self._placed_texts(of, cut, analyzer), cut)
-        assert of.name is not None
-        before = self._field(self._texts.before(of, of.name), analyzer, place, keep=True)
-        self._check(int((before.characters * cut.times).sum()), place)
-        return before.repeated(cut.times)
+            return self.terms(analyzer).cut_field(self._placed_texts(before, analyzer), cut)
+        whole = self._field(before, analyzer, place, keep=True).repeated(cut.times)
+        self._check(whole.held, place)
+        return whole
+
+    def _counted(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
+        values = self._texts.values(of)
+        characters = np.array([sum(map(len, each)) for each in values], dtype=np.int64)
+        self._check(int(characters.sum()), place)
+        if not of.steps and analyzer != "keyword" and _worth_placing(characters):
+            self._placed_texts(of, analyzer)  # rows will be cut out of them, and what they hold is kept
+        return self.terms(analyzer).field(values, characters, keep=keep)
+
+    def _joined(self, of: Derivation, analyzer: str, place: str) -> Field | None:
+        """A field that the last step joins from others: their sum, as no token reaches over a line feed."""
+        names = self._texts.joined(of)
+        if names is None:
+            return None
+        try:
+            parts = [self._field(self._texts.before(of, name), analyzer, place, keep=True) for name in names]
+        except BuildError:  # an object cannot be searched, but joined it is nothing
+            return None
+        if any(part.times is not None or part.lists for part in parts):
+            return None
+        whole = sum(parts[1:], parts[0])
+        self._texts.growth(of.steps[-1]).add(len(whole.lengths), whole.held)
+        self._check(whole.held, place)
+        return whole
 
     def _check(self, characters: int, place: str) -> None:
         check_held(characters, self._texts.source_characters, place)
 
-    def _placed_texts(self, of: Derivation, cut: Cut, analyzer: str) -> Placed:
-        before = self._texts.before(of, cut.name)
-        key = (before.key, analyzer)
+    def _placed_texts(self, of: Derivation, analyzer: str) -> Placed:
+        key = (of.key, analyzer)
         if key not in self._placed:
-            self._placed[key] = made = self.terms(analyzer).placed(self._texts.texts(before))
+            self._placed[key] = made = self.terms(analyzer).placed(self._texts.texts(of))
             self._placed_bytes += made.size
             while self._placed_bytes > _KEPT_PLACED and len(self._placed) > 1:
                 _, gone = self._placed.popitem(last=False)
                 self._placed_bytes -= gone.size
         self._placed.move_to_end(key)
         return self._placed[key]
+
+
+def _worth_placing(characters: Ints) -> bool:
+    """Whether texts are long enough to be cut into rows, and fit in memory with a place for each chunk."""
+    total = int(characters.sum())
+    return total >= _LONG * len(characters) and total * _BYTES_A_CHARACTER <= _KEPT_PLACED

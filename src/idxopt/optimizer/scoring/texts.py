@@ -30,7 +30,7 @@ from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.cuts import Cut, cut
 from idxopt.optimizer.scoring.growth import Growth, attempted
 from idxopt.program.canonical import canonical
-from idxopt.program.effects import step_effect
+from idxopt.program.effects import reorganized_fields, step_effect
 from idxopt.program.schema import Program
 from idxopt.program.steps import Reorganize, Reweight, Slice, Step
 
@@ -117,7 +117,15 @@ class Texts:
 
     def before(self, derivation: Derivation, name: str) -> Derivation:
         """Of field `name` before the last step."""
-        return self._derivation(derivation.program, derivation.steps[:-1], name)
+        return self._derivation(derivation.program, relevant_steps(derivation.steps[:-1], name), name)
+
+    def joined(self, of: Derivation) -> Sequence[str] | None:
+        """The fields that the last step joins into one that was not there before; None where it does something else."""
+        step = of.steps[-1] if of.steps else None
+        if not isinstance(step, Reorganize) or step.to != "join" or of.name in of.program.source.fields:
+            return None
+        written = any(of.name in step_effect(one).writes for one in of.steps[:-1])
+        return None if written else reorganized_fields(step)
 
     def row_set(self, program: Program, view: str) -> RowSet:
         """Which rows a view has. Raises BuildError for a document that a step cannot take, ProgramError for a flood."""
@@ -141,7 +149,7 @@ class Texts:
 
     def _added(self, of: Derivation, step: Step, transform: Adding) -> list[tuple[str, ...]]:
         """The values of a field that the last step derives from another: no rows are made for it."""
-        growth = self._growth(step)
+        growth = self.growth(step)
         found: list[tuple[str, ...]] = []
         rows = self._rows(of.program, of.steps[:-1])
         with remembering(self._memory):
@@ -174,7 +182,7 @@ class Texts:
         rows = self._rows(of.program, of.steps[:-1])
         with remembering(self._memory):
             return cut(
-                rows, self._corpus.documents, step.field, slicing(step, self._context(of.program)), self._growth(step)
+                rows, self._corpus.documents, step.field, slicing(step, self._context(of.program)), self.growth(step)
             )
 
     def _keep_cut(self, key: str, made: Cut | None) -> None:
@@ -194,7 +202,8 @@ class Texts:
             tables = self._corpus.tables(program)
         return Context(program.source.markup, tables, self._models, program.models)
 
-    def _growth(self, step: Step) -> Growth:
+    def growth(self, step: Step) -> Growth:
+        """What the step may make of the corpus."""
         return Growth(step.op, len(self._corpus.documents), self.source_characters)
 
     def _rows(self, program: Program, steps: Sequence[Step]) -> Rows:
@@ -227,7 +236,7 @@ class Texts:
         transform = compile_step(step, context)
         written_fields = step_effect(step).writes
         made: Rows = []
-        growth = self._growth(step)
+        growth = self.growth(step)
         for each, document in zip(rows, self._corpus.documents, strict=True):
             made.append(attempted(document, partial(transform, each)))
             growth.add(len(made[-1]), _characters(made[-1], written_fields))

@@ -215,3 +215,41 @@ def test_a_change_that_is_undone_scores_nothing(scored):
 
 def terms(query: Query) -> list[str]:
     return analyzer("english")(query.text)
+
+
+BESIDE = {"op": "slice", "unit": "words", "window": 3}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [{"op": "normalize", "scheme": "lowercase", "field": "title"}],
+        [{"op": "reorganize", "to": "qa_pairs"}],
+        [{"op": "reorganize", "to": "qa_pairs"}, BESIDE],
+        [BESIDE],
+        [BESIDE, {"op": "slice", "unit": "words", "field": "title", "window": 1}],
+        [{"op": "slice", "unit": "words", "field": "title", "window": 1}, BESIDE],
+    ],
+    ids=["nothing", "rewritten", "made", "made and cut", "cut", "cut twice", "cut twice, the other first"],
+)
+@pytest.mark.parametrize("joined", [["title", "body"], ["body", "tags", "year"], ["title", "copy"]], ids=str)
+def test_fields_that_are_put_together_are_those_that_are_made(monkeypatch, steps, joined):
+    """Joins as sums, what rows share counted once: as if every row were made."""
+    join = {"op": "reorganize", "to": "join", "field": joined, "into": "text"}
+    copy = {"op": "reorganize", "to": "promote", "field": "tags", "into": "copy"}
+    searched: dict[str, Any] = {name: {} for name in ("text", "title", "body", "tags")}
+    found = program(
+        views={
+            "content": {"lexical": {"fields": {"body": {}}}},
+            "rows": {"steps": [copy, *steps, join], "lexical": {"fields": searched}},
+        }
+    )
+    ids = [query.id for query in QUERIES]
+    one = evaluator()
+    quick = one.rankings(found, ids, 100), one.scores(found)
+    monkeypatch.setattr(texts.Texts, "cut", lambda self, of: None)
+    monkeypatch.setattr(texts.Texts, "joined", lambda self, of: None)
+    one = evaluator()
+    assert quick[0] == one.rankings(found, ids, 100)
+    assert quick[1].size == one.scores(found).size
