@@ -35,12 +35,14 @@ from idxopt.program.schema import Program
 from idxopt.search.fusion import LegList, fuse_views
 
 _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
-_CELLS = 2_000_000
+_CELLS = 250_000
 """Scores in memory at a time: few enough to stay near the processor, and in memory that is used again."""
 _KEPT_PLACES = 30_000_000
 """Places of documents in kept lists (16 bytes each); those used longest ago go first."""
 _KEPT_ENTRIES = 20_000_000
 """Scores of kept fields (12 bytes each); those used longest ago go first, the last one stays."""
+_KNOWN = 10_000
+"""Fields with a weight, k1 and b of which it is known that they were asked for."""
 _POSTING_BYTES = 3
 """Bytes a token takes in an index beside the text, about."""
 _NUMBER_BYTES = 4
@@ -80,6 +82,7 @@ class IncrementalEvaluator:
         self._fields = SearchedFields(self._texts, [query.text for query in self._queries])
         self._matrices: OrderedDict[tuple[str, str, float, float, float], Matrix] = OrderedDict()
         self._entries = 0
+        self._known: dict[tuple[str, str, float, float, float], None] = {}
         self._lists: OrderedDict[tuple[object, ...], RankedList] = OrderedDict()
         self._listed = 0
         self._scores: dict[str, Scores] = {}
@@ -200,17 +203,30 @@ class IncrementalEvaluator:
         return lists
 
     def _made(self, parts: Sequence[_Part], rows: RowSet, window: int, places: Ints) -> Iterator[RankedList]:
+        """Scored in blocks of queries. What a field gives to all queries is kept from its second use on: the next
+        candidate, too, is likely to change another.
+        """
         most = not rows.several and len(places) * 2 >= len(self._queries)
+        again = [most and self._is_known(part) for part in parts]
         step = max(1, _CELLS // max(1, rows.count))
         for start in range(0, len(places), step):
             block = places[start : start + step]
-            scored = [Scored(self._scores_of(part, block, keep=most), part.field.times) for part in parts]
+            scored = [
+                Scored(self._scores_of(part, block, keep=keep), part.field.times)
+                for part, keep in zip(parts, again, strict=True)
+            ]
             yield from ranked(scored, rows, window)
 
+    def _is_known(self, part: _Part) -> bool:
+        """Whether the part was asked for before; from now on it was."""
+        known = part.identity in self._known
+        self._known[part.identity] = None
+        if len(self._known) > _KNOWN:
+            del self._known[next(iter(self._known))]
+        return known
+
     def _scores_of(self, part: _Part, places: Ints, *, keep: bool) -> Matrix:
-        """The scores of some queries (lines) in all rows. `keep` those of all queries: the next candidate is likely to
-        change another part.
-        """
+        """The scores of some queries (lines) in all texts of a field."""
         searched = part.searched
         parameters = (searched.weight, searched.k1, searched.b)
         if part.cut or not (keep or part.identity in self._matrices):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -44,12 +45,14 @@ def ranked(parts: Sequence[Scored], rows: RowSet, window: int) -> Iterator[Ranke
         # sums rise with each of their parts: the best row is that with the best score in the only part that differs
         total = np.zeros((parts[0].scores.shape[0], len(documents)))
         for part in parts:
-            total = total + (part.scores if part.times is not None else _by_document(part.scores.toarray(), rows))
+            total = total + (part.scores if part.times is not None else _best_rows(part.scores, rows))
         return _best(total, documents, window)
     total = _by_row(parts[0])
     for part in parts[1:]:
         total = total + (part.scores if part.times is None else _by_row(part))
-    return _best(_by_document(total, rows) if rows.several else total, documents, window)
+    if rows.several:
+        total = np.maximum.reduceat(total, rows.firsts, axis=1)
+    return _best(total, documents, window)
 
 
 def _differ_in_one(parts: Sequence[Scored], documents: int) -> bool:
@@ -64,9 +67,12 @@ def _by_row(part: Scored) -> npt.NDArray[np.float64]:
     return found if part.times is None else np.repeat(found, part.times, axis=1)
 
 
-def _by_document(scores: npt.NDArray[np.float64], rows: RowSet) -> npt.NDArray[np.float64]:
-    """The best row of each document."""
-    return np.maximum.reduceat(scores, rows.firsts, axis=1)
+def _best_rows(scores: Matrix, rows: RowSet) -> npt.NDArray[np.float64]:
+    """The score of the best row of each document, for each query."""
+    best = np.zeros((scores.shape[0], len(rows.firsts)))
+    for line, (start, end) in zip(best, pairwise(scores.indptr.tolist()), strict=True):
+        np.maximum.at(line, rows.places[scores.indices[start:end]], scores.data[start:end])
+    return best
 
 
 def _best(scores: npt.NDArray[np.float64], documents: Ints, window: int) -> Iterator[RankedList]:

@@ -59,6 +59,11 @@ class RowSet:
         """The first row of each document that has any."""
         return np.flatnonzero(np.diff(self.documents, prepend=-1))
 
+    @cached_property
+    def places(self) -> Ints:
+        """The place of each row's document among those that have rows."""
+        return np.cumsum(np.diff(self.documents, prepend=-1) > 0) - 1
+
     @property
     def several(self) -> bool:
         """Whether some document has several rows."""
