@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -44,14 +45,46 @@ def compile_slice(step: Slice, context: Context) -> Transform:
         return splitting(
             step.field, section_pieces(step.level, step.min_size, context.markup, path=step.keep_heading_path)
         )
-    cut = slicing(step, context)
-    return splitting(step.field, lambda text: [_piece(text, window) for window in cut(text)])
+    slicing = Slicing.of(step, context)
+    return splitting(step.field, lambda text: [_piece(text, window) for window in slicing.windows(text)])
 
 
-def slicing(step: Slice, context: Context) -> Callable[[str], list[Window]]:
-    """The windows of a text, whatever else its row holds (units other than headings)."""
-    units = _units(step.unit, context)
-    return lambda text: _windows(text, step, context.markup, units)
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How a step cuts a text, whatever else its row holds (units other than headings). `units`: where they start."""
+
+    step: Slice
+    markup: Markup
+    units: Callable[[str], Sequence[int]]
+
+    @classmethod
+    def of(cls, step: Slice, context: Context) -> Slicing:
+        return cls(step, context.markup, _units(step.unit, context))
+
+    def windows(self, text: str) -> list[Window]:
+        """The windows of a text."""
+        step, starts = self.step, self.units(text)
+        size = step.window or 1
+        is_cut = len(starts) > size
+        tables = _tables(text, self.markup) if is_cut else []
+        stops = _starts("sentences", text) if is_cut and step.cut == "sentences" else []
+        found = windows(text, starts, tables, size=size, overlap=step.overlap, min_size=step.min_size, stops=stops)
+        begin = skip_bom(text)
+        if begin:
+            return [Window(max(window.start, begin), window.end, window.header) for window in found]
+        return found
+
+    def even_units(self, text: str) -> Sequence[int] | None:
+        """The starts of the units where windows follow each other evenly: from 0, every `window` - `overlap` units, as
+        far as the end of the text.
+
+        None where a table, a sentence, a smallest window or a byte order mark is in the way.
+        """
+        step, starts = self.step, self.units(text)
+        is_cut = len(starts) > (step.window or 1)
+        if is_cut and (step.min_size or step.cut == "sentences" or _tables(text, self.markup)):
+            return None
+        return None if skip_bom(text) else starts
 
 
 def _units(name: str, context: Context) -> Callable[[str], Sequence[int]]:
@@ -104,19 +137,6 @@ def _tokenizer(path: str) -> Tokenizer:
     from idxopt.models.tokens import FileTokenizer  # most programs need no tokenizer of a model
 
     return FileTokenizer(Path(path))
-
-
-def _windows(text: str, step: Slice, markup: Markup, units: Callable[[str], Sequence[int]]) -> list[Window]:
-    starts = units(text)
-    size = step.window or 1
-    is_cut = len(starts) > size
-    tables = _tables(text, markup) if is_cut else []
-    stops = _starts("sentences", text) if is_cut and step.cut == "sentences" else []
-    found = windows(text, starts, tables, size=size, overlap=step.overlap, min_size=step.min_size, stops=stops)
-    begin = skip_bom(text)
-    if begin:
-        return [Window(max(window.start, begin), window.end, window.header) for window in found]
-    return found
 
 
 def _piece(text: str, window: Window) -> Piece:

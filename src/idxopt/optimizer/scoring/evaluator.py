@@ -35,7 +35,7 @@ from idxopt.program.schema import Program
 from idxopt.search.fusion import LegList, fuse_views
 
 _EMBEDDED = Target("embedded", bm25_factor=False, pipelines=False)
-_CELLS = 250_000
+_CELLS = 1_000_000
 """Scores in memory at a time: few enough to stay near the processor, and in memory that is used again."""
 _KEPT_PLACES = 30_000_000
 """Places of documents in kept lists (16 bytes each); those used longest ago go first."""

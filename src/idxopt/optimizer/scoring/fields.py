@@ -15,7 +15,7 @@ from scipy import sparse
 from idxopt.engines.embedded import bm25
 from idxopt.engines.embedded.bm25 import FieldStatistics
 from idxopt.optimizer.scoring.chunks import Chunks, Counts, Ints
-from idxopt.optimizer.scoring.cuts import Cut
+from idxopt.optimizer.scoring.cuts import Spans
 from idxopt.optimizer.scoring.placed import Placed
 from idxopt.text.analysis import analyzer
 
@@ -126,9 +126,9 @@ class QueryTerms:
         """For `cut_field`."""
         return Placed.of(texts, self.chunks)
 
-    def cut_field(self, texts: Placed, cut: Cut) -> Field:
-        """Counts the query terms in rows cut out of texts."""
-        return self._field(*texts.count(cut, self.chunks), cut.characters)
+    def cut_field(self, texts: Placed, spans: Spans) -> Field:
+        """Counts the query terms in stretches of texts."""
+        return self._field(*texts.count(spans, self.chunks), spans.characters)
 
     def _field(self, lengths: Ints, found: Counts, characters: Ints) -> Field:
         postings = sparse.coo_array(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from idxopt.optimizer.scoring.chunks import JOINING_SPACE, Chunks, Counts, Ints, chunks_of, integers, within
-from idxopt.optimizer.scoring.cuts import Cut
+from idxopt.optimizer.scoring.cuts import Spans
 
 _SPACES = np.array([chr(code).isspace() and chr(code) != JOINING_SPACE for code in range(0x3002)])
 """By code point; the last stands for all behind it, of which none is white space."""
@@ -46,22 +46,22 @@ class Placed:
         tokens = np.concatenate(([0], np.cumsum(chunks.lengths(numbers))))
         return cls(texts, np.cumsum(sizes) - sizes, starts, ends, tokens, chunks.terms(numbers))
 
-    def count(self, cut: Cut, chunks: Chunks) -> tuple[Ints, Counts]:
-        """As `Chunks.count`, of the rows of a cut of these texts."""
-        begins = self.offsets[cut.parents] + cut.starts
-        stops = self.offsets[cut.parents] + np.maximum(cut.ends, cut.starts)
+    def count(self, spans: Spans, chunks: Chunks) -> tuple[Ints, Counts]:
+        """As `Chunks.count`, of stretches of these texts."""
+        begins = self.offsets[spans.parents] + spans.starts
+        stops = self.offsets[spans.parents] + np.maximum(spans.ends, spans.starts)
         first = np.searchsorted(self.ends, begins, side="right")
         last = np.where(begins < stops, np.searchsorted(self.starts, stops, side="left"), first)
         some = np.flatnonzero(last > first)
-        left, right = np.zeros(cut.count, dtype=bool), np.zeros(cut.count, dtype=bool)
+        left, right = np.zeros(spans.count, dtype=bool), np.zeros(spans.count, dtype=bool)
         left[some] = self.starts[first[some]] < begins[some]
         right[some] = self.ends[last[some] - 1] > stops[some]
 
         rows, numbers = array("q"), array("q")
-        for row, text in self._pieces(cut, first, last, left, right):
+        for row, text in self._pieces(spans, first, last, left, right):
             rows.append(row)
             numbers.append(chunks.number(text))
-        for row, header in cut.headers:
+        for row, header in spans.headers:
             for text in chunks_of(header):
                 rows.append(row)
                 numbers.append(chunks.number(text))
@@ -69,19 +69,19 @@ class Placed:
         return self._counted(low, np.maximum(last - right, low), integers(rows), integers(numbers), chunks)
 
     def _pieces(
-        self, cut: Cut, first: Ints, last: Ints, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
+        self, spans: Spans, first: Ints, last: Ints, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
     ) -> Iterator[tuple[int, str]]:
         """What rows hold of chunks that are cut through."""
         if not (left.any() or right.any()):
             return
-        ends = self.ends[np.minimum(first, len(self.ends) - 1)] - self.offsets[cut.parents]
-        starts = self.starts[np.maximum(last - 1, 0)] - self.offsets[cut.parents]
+        ends = self.ends[np.minimum(first, len(self.ends) - 1)] - self.offsets[spans.parents]
+        starts = self.starts[np.maximum(last - 1, 0)] - self.offsets[spans.parents]
         for row in np.flatnonzero(left).tolist():
-            text = self.texts[cut.parents[row]]
-            yield row, text[cut.starts[row] : min(ends[row], cut.ends[row])]
+            text = self.texts[spans.parents[row]]
+            yield row, text[spans.starts[row] : min(ends[row], spans.ends[row])]
         for row in np.flatnonzero(right & ~(left & (last - first == 1))).tolist():
-            text = self.texts[cut.parents[row]]
-            yield row, text[max(starts[row], cut.starts[row]) : cut.ends[row]]
+            text = self.texts[spans.parents[row]]
+            yield row, text[max(starts[row], spans.starts[row]) : spans.ends[row]]
 
     def _counted(self, low: Ints, high: Ints, rows: Ints, numbers: Ints, chunks: Chunks) -> tuple[Ints, Counts]:
         """Rows of the chunks from `low` to `high`, and of more, by their numbers."""

@@ -81,8 +81,8 @@ class SearchedFields:
         assert of.name is not None
         before = self._texts.before(of, of.name)
         if of.name == cut.name:
-            self._check(int(cut.characters.sum()), place)
-            return self.terms(analyzer).cut_field(self._placed_texts(before, analyzer), cut)
+            self._check(int(cut.spans.characters.sum()), place)
+            return self.terms(analyzer).cut_field(self._placed_texts(before, analyzer), cut.spans)
         whole = self._field(before, analyzer, place, keep=True).repeated(cut.times)
         self._check(whole.held, place)
         return whole

@@ -21,7 +21,7 @@ from idxopt.operators.interpreter import source_fields
 from idxopt.operators.registry import semantics_version
 from idxopt.operators.remembering import Memory, remembering
 from idxopt.operators.row import Row, text_of
-from idxopt.operators.slice import slicing
+from idxopt.operators.slice import Slicing
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.operators.steps import compile_step
 from idxopt.operators.transform import Adding, Context
@@ -185,17 +185,16 @@ class Texts:
 
     def _cut(self, of: Derivation, step: Slice) -> Cut | None:
         rows = self._rows(of.program, of.steps[:-1])
+        slicing = Slicing.of(step, self._context(of.program))
         with remembering(self._memory):
-            return cut(
-                rows, self._corpus.documents, step.field, slicing(step, self._context(of.program)), self.growth(step)
-            )
+            return cut(rows, self._corpus.documents, slicing, self.growth(step))
 
     def _keep_cut(self, key: str, made: Cut | None) -> None:
         self._cuts[key] = made
-        self._cut_rows += made.count if made is not None else 0
+        self._cut_rows += made.spans.count if made is not None else 0
         while self._cut_rows > _KEPT_CUT_ROWS and len(self._cuts) > 1:
             _, gone = self._cuts.popitem(last=False)
-            self._cut_rows -= gone.count if gone is not None else 0
+            self._cut_rows -= gone.spans.count if gone is not None else 0
 
     def _key(self, program: Program, steps: Sequence[Step]) -> str:
         plain = canonical(program)
