@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from idxopt.operators.slice import Slicing
 from idxopt.operators.transform import text_in
 from idxopt.operators.windows import Window
 from idxopt.optimizer.scoring.chunks import Ints, chunks_of, integers, within
-from idxopt.optimizer.scoring.growth import Growth, attempted
+from idxopt.optimizer.scoring.growth import Growth, refused
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,11 @@ def cut(rows: Sequence[Sequence[Row]], documents: Sequence[Document], slicing: S
     name, even, single = slicing.step.field, _Even(), _Single()
     owners = array("q")
     for place, (each, document) in enumerate(zip(rows, documents, strict=True)):
-        for text, units, found in attempted(document, partial(_units_or_windows, each, name, slicing)):
+        try:
+            cut_rows = _units_or_windows(each, name, slicing)
+        except Exception as error:
+            raise refused(document, error) from error
+        for text, units, found in cut_rows:
             parent = len(owners)
             owners.append(place)
             if units is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from idxopt.errors import BuildError, ProgramError
 from idxopt.operators.row import Document
 
-T = TypeVar("T")
 MAX_ROWS_A_DOCUMENT = 200
 """Rows a document in the mean from which a candidate is refused: it would be many times the corpus."""
 _FREE_ROWS = 10_000
@@ -62,11 +59,8 @@ class Growth:
             )
 
 
-def attempted(document: Document, work: Callable[[], T]) -> T:
-    """What a step gives for a document. What it cannot take ends the candidate, by name, not the study."""
-    try:
-        return work()
-    except Exception as error:  # as in a build
-        raise BuildError(
-            f"document {document.id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
-        ) from error
+def refused(document: Document, error: Exception) -> BuildError:
+    """What a step cannot take ends the candidate, by name, not the study; as in a build."""
+    return BuildError(
+        f"document {document.id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
+    )

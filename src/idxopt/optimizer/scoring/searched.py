@@ -9,6 +9,7 @@ import numpy as np
 
 from idxopt.errors import BuildError
 from idxopt.optimizer.scoring.chunks import Ints
+from idxopt.optimizer.scoring.cuts import Spans
 from idxopt.optimizer.scoring.fields import Field, QueryTerms
 from idxopt.optimizer.scoring.growth import check_held
 from idxopt.optimizer.scoring.placed import Placed
@@ -93,7 +94,20 @@ class SearchedFields:
         self._check(int(characters.sum()), place)
         if not of.steps and analyzer != "keyword" and _worth_placing(characters):
             self._placed_texts(of, analyzer)  # rows will be cut out of them, and what they hold is kept
-        return self.terms(analyzer).field(values, characters, keep=keep)
+        return self._begun(of, values, analyzer) or self.terms(analyzer).field(values, characters, keep=keep)
+
+    def _begun(self, of: Derivation, values: Sequence[tuple[str, ...]], analyzer: str) -> Field | None:
+        """A field that holds the beginnings of texts that are placed."""
+        name = self._texts.beginning(of)
+        placed = None if name is None else self._placed.get((self._texts.before(of, name).key, analyzer))
+        if placed is None:
+            return None
+        begun = [each[0] if each else "" for each in values]
+        if not all(map(str.startswith, placed.texts, begun)):
+            return None
+        numbers = np.arange(len(begun))
+        spans = Spans(numbers, np.zeros_like(numbers), np.array([len(text) for text in begun], dtype=np.int64))
+        return self.terms(analyzer).cut_field(placed, spans)
 
     def _joined(self, of: Derivation, analyzer: str, place: str) -> Field | None:
         """A field that the last step joins from others: their sum, as no token reaches over a line feed."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,11 @@ from idxopt.operators.transform import Adding, Context
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.cuts import Cut, cut
-from idxopt.optimizer.scoring.growth import Growth, attempted
+from idxopt.optimizer.scoring.growth import Growth, refused
 from idxopt.program.canonical import canonical
 from idxopt.program.effects import reorganized_fields, step_effect
 from idxopt.program.schema import Program
-from idxopt.program.steps import Reorganize, Reweight, Slice, Step
+from idxopt.program.steps import Lead, Reorganize, Reweight, Slice, Step
 
 _KEPT_CHARACTERS = 400_000_000
 """Characters that steps wrote into kept rows; those used longest ago go first."""
@@ -159,9 +159,12 @@ class Texts:
         rows = self._rows(of.program, of.steps[:-1])
         with remembering(self._memory):
             for each, document in zip(rows, self._corpus.documents, strict=True):
-                values = [*map(_texts_of, attempted(document, partial(_mapped, transform, each)))]
+                try:
+                    values = [_texts_of(transform.value(row)) for row in each]
+                except Exception as error:
+                    raise refused(document, error) from error
                 growth.add(len(each), sum([len(text) for value in values for text in value]))
-                found.extend(values)
+                found += values
         return found
 
     def texts(self, of: Derivation) -> list[str]:
@@ -206,6 +209,11 @@ class Texts:
             tables = self._corpus.tables(program)
         return Context(program.source.markup, tables, self._models, program.models)
 
+    def beginning(self, of: Derivation) -> str | None:
+        """The field of which the last step writes the beginning; None where it does something else."""
+        step = of.steps[-1] if of.steps else None
+        return step.field if isinstance(step, Lead) else None
+
     def growth(self, step: Step) -> Growth:
         """What the step may make of the corpus."""
         return Growth(step.op, len(self._corpus.documents), self.source_characters)
@@ -242,7 +250,10 @@ class Texts:
         made: Rows = []
         growth = self.growth(step)
         for each, document in zip(rows, self._corpus.documents, strict=True):
-            made.append(attempted(document, partial(transform, each)))
+            try:
+                made.append(transform(each))
+            except Exception as error:
+                raise refused(document, error) from error
             growth.add(len(made[-1]), _characters(made[-1], written_fields))
         return made, growth.written
 
@@ -258,10 +269,6 @@ class Texts:
         while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
             _, (_, freed) = self._kept.popitem(last=False)
             self._characters -= freed
-
-
-def _mapped(transform: Adding, rows: Sequence[Row]) -> list[Any]:
-    return [transform.value(row) for row in rows]
 
 
 def _texts_in(value: Any) -> Iterator[str]:
