@@ -188,7 +188,7 @@ class Chunks:
             self._kept.clear()
             self._kept_bytes = 0
         self._kept.update(fresh)
-        self._kept_bytes += sum(len(terms) + len(counts) for _, terms, counts in fresh.values())
+        self._kept_bytes += sum(len(text) + len(terms) + len(counts) for text, (_, terms, counts) in fresh.items())
 
     def _learn(self) -> None:
         for chunk in self._numbers.new:

@@ -20,8 +20,6 @@ _KEPT_POSTINGS = 60_000_000
 """Postings and rows of kept fields (8 bytes each); those used longest ago go first, the last one stays."""
 _KEPT_PLACED = 400_000_000
 """Bytes of texts' chunks with their places; those used longest ago go first, the last one stays."""
-
-
 _BYTES_A_CHARACTER = 8
 """Of placed chunks, about."""
 _LONG = 200

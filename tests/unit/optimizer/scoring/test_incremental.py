@@ -68,6 +68,17 @@ def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.Mon
         assert answer(one, drawn(seed)) == expected[seed]
 
 
+def test_ways_that_pay_off_for_long_texts_change_nothing_for_short_ones(monkeypatch: pytest.MonkeyPatch):
+    seeds = range(40)
+    monkeypatch.setattr(searched, "_LONG", 10_000)
+    expected = {seed: answer(fresh(), drawn(seed)) for seed in seeds}
+    monkeypatch.setattr(searched, "_LONG", 0)
+    monkeypatch.setattr(chunks, "_LONG", 0)
+    one = fresh()
+    for seed in seeds:
+        assert answer(one, drawn(seed)) == expected[seed]
+
+
 def test_rankings_of_some_queries_are_those_of_all():
     one, other = fresh(), fresh()
     for seed in range(10):

@@ -13,7 +13,7 @@ from idxopt.errors import IdxoptError
 from idxopt.evaluation.judgments import Query
 from idxopt.operators.interpreter import Interpreter
 from idxopt.operators.steps import compile_step
-from idxopt.optimizer.scoring import fields, texts
+from idxopt.optimizer.scoring import fields, searched, texts
 from idxopt.optimizer.scoring.evaluator import IncrementalEvaluator
 from idxopt.optimizer.scoring.texts import Texts, relevant_steps
 from idxopt.program.effects import view_fields
@@ -215,6 +215,25 @@ def test_a_change_that_is_undone_scores_nothing(scored):
 
 def terms(query: Query) -> list[str]:
     return analyzer("english")(query.text)
+
+
+@pytest.mark.parametrize("limit", [{"words": 3}, {"words": 500}, {"sentences": 1}], ids=str)
+def test_the_beginning_of_a_text_is_counted_by_its_chunks(monkeypatch, limit):
+    found = content([{"op": "enrich", "with": "lead", "into": "lead", **limit}], lead={})
+    ids = [query.id for query in QUERIES]
+    monkeypatch.setattr(searched, "_LONG", 10_000)
+    expected = evaluator().rankings(found, ids, 100)
+    calls: list[int] = []
+    counted = fields.QueryTerms.cut_field
+
+    def counting(self: Any, placed: Any, spans: Any) -> Any:
+        calls.append(spans.count)
+        return counted(self, placed, spans)
+
+    monkeypatch.setattr(fields.QueryTerms, "cut_field", counting)
+    monkeypatch.setattr(searched, "_LONG", 0)
+    assert evaluator().rankings(found, ids, 100) == expected
+    assert calls == [len(CORPUS.documents)]
 
 
 BESIDE = {"op": "slice", "unit": "words", "window": 3}
