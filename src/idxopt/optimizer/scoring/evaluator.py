@@ -7,7 +7,6 @@ a fresh evaluator gives equal bits.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from idxopt.compiler.legs import legs
 from idxopt.compiler.lowered import Leg, LegField, Target
 from idxopt.errors import EvaluationError
 from idxopt.evaluation.judgments import Qrels, Query, Run
+from idxopt.operators.remembering import Kept
 from idxopt.operators.step_models import NO_MODELS, StepModels
 from idxopt.optimizer.corpus import Corpus
 from idxopt.optimizer.ports import METRICS, LegRanks, Scores, Size
@@ -49,13 +49,17 @@ _NUMBER_BYTES = 4
 """Of a vector."""
 
 
+_Identity = tuple[str, str, float, float, float]
+"""The key of a field, analyzer, weight, k1 and b."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """One searched field of a leg. Equal `identity`, equal contribution to every row. `cut`: the text by place of
     queries that are too long for the leg; `terms` has it.
     """
 
-    identity: tuple[str, str, float, float, float]
+    identity: _Identity
     field: Field
     terms: QueryTerms
     searched: LegField
@@ -80,11 +84,9 @@ class IncrementalEvaluator:
         self._judgments = Judgments([qrels.get(query.id, {}) for query in self._queries], self._numbers)
         self._order = np.argsort(np.argsort(np.array(self._ids, dtype=object), kind="stable"), kind="stable")
         self._fields = SearchedFields(self._texts, [query.text for query in self._queries])
-        self._matrices: OrderedDict[tuple[str, str, float, float, float], Matrix] = OrderedDict()
-        self._entries = 0
-        self._known: dict[tuple[str, str, float, float, float], None] = {}
-        self._lists: OrderedDict[tuple[object, ...], RankedList] = OrderedDict()
-        self._listed = 0
+        self._matrices: Kept[_Identity, Matrix] = Kept(_KEPT_ENTRIES, lambda scores: int(scores.nnz))
+        self._known: Kept[_Identity, bool] = Kept(_KNOWN, lambda _: 1)
+        self._lists: Kept[tuple[object, ...], RankedList] = Kept(_KEPT_PLACES, lambda one: len(one.documents))
         self._scores: dict[str, Scores] = {}
 
     @property
@@ -199,7 +201,9 @@ class IncrementalEvaluator:
         missing = [number for number, key in enumerate(keys) if key not in self._lists]
         made = dict(zip(missing, self._made(parts, rows, window, places[missing]), strict=True))
         lists = [made[number] if number in made else self._lists[key] for number, key in enumerate(keys)]
-        self._keep(keys, lists)
+        for key, one in zip(keys, lists, strict=True):
+            if key not in self._lists:
+                self._lists.put(key, one)
         return lists
 
     def _made(self, parts: Sequence[_Part], rows: RowSet, window: int, places: Ints) -> Iterator[RankedList]:
@@ -220,10 +224,7 @@ class IncrementalEvaluator:
     def _is_known(self, part: _Part) -> bool:
         """Whether the part was asked for before; from now on it was."""
         known = part.identity in self._known
-        self._known[part.identity] = None
-        if len(self._known) > _KNOWN:
-            del self._known[next(iter(self._known))]
-        return known
+        return self._known[part.identity] if known else not self._known.put(part.identity, True)
 
     def _scores_of(self, part: _Part, places: Ints, *, keep: bool) -> Matrix:
         """The scores of some queries (lines) in all texts of a field."""
@@ -232,25 +233,9 @@ class IncrementalEvaluator:
         if part.cut or not (keep or part.identity in self._matrices):
             return part.terms.scores(part.field, *parameters, places)
         if part.identity not in self._matrices:
-            whole = part.terms.scores(part.field, *parameters, np.arange(len(self._queries)))
-            self._matrices[part.identity] = whole
-            self._entries += whole.nnz
-            while self._entries > _KEPT_ENTRIES and len(self._matrices) > 1:
-                _, gone = self._matrices.popitem(last=False)
-                self._entries -= gone.nnz
-        self._matrices.move_to_end(part.identity)
+            self._matrices.put(part.identity, part.terms.scores(part.field, *parameters, np.arange(len(self._queries))))
         whole = self._matrices[part.identity]
         return whole if np.array_equal(places, np.arange(len(self._queries))) else whole[places]
-
-    def _keep(self, keys: Sequence[tuple[object, ...]], lists: Sequence[RankedList]) -> None:
-        for key, one in zip(keys, lists, strict=True):
-            if key not in self._lists:
-                self._lists[key] = one
-                self._listed += len(one.documents)
-            self._lists.move_to_end(key)
-        while self._listed > _KEPT_PLACES:
-            _, gone = self._lists.popitem(last=False)
-            self._listed -= len(gone.documents)
 
     def _parts(self, program: Program, leg: Leg) -> list[_Part]:
         view = program.views[leg.view]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
 
 from idxopt.errors import BuildError
+from idxopt.operators.remembering import Kept
 from idxopt.optimizer.scoring.chunks import Ints
 from idxopt.optimizer.scoring.cuts import Spans
 from idxopt.optimizer.scoring.fields import Field, QueryTerms
@@ -33,10 +33,8 @@ class SearchedFields:
         self._texts = texts
         self._queries = queries
         self._terms: dict[str, QueryTerms] = {}
-        self._fields: OrderedDict[tuple[str, str], Field] = OrderedDict()
-        self._posted = 0
-        self._placed: OrderedDict[tuple[str, str], Placed] = OrderedDict()
-        self._placed_bytes = 0
+        self._fields: Kept[tuple[str, str], Field] = Kept(_KEPT_POSTINGS, lambda field: field.entries)
+        self._placed: Kept[tuple[str, str], Placed] = Kept(_KEPT_PLACED, lambda placed: placed.size)
         self._row_sets: dict[str, RowSet] = {}
 
     def terms(self, analyzer: str) -> QueryTerms:
@@ -60,16 +58,9 @@ class SearchedFields:
 
     def _field(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
         key = (of.key, analyzer)
-        if key not in self._fields:
-            field = self._made(of, analyzer, place, keep=keep)
-            self._fields[key] = field
-            self._posted += field.entries
-            while self._posted > _KEPT_POSTINGS and len(self._fields) > 1:
-                _, gone = self._fields.popitem(last=False)
-                self._posted -= gone.entries
-            return field
-        self._fields.move_to_end(key)
-        return self._fields[key]
+        if key in self._fields:
+            return self._fields[key]
+        return self._fields.put(key, self._made(of, analyzer, place, keep=keep))
 
     def _made(self, of: Derivation, analyzer: str, place: str, *, keep: bool) -> Field:
         if analyzer == "keyword":  # its token is a whole value
@@ -97,9 +88,10 @@ class SearchedFields:
     def _begun(self, of: Derivation, values: Sequence[tuple[str, ...]], analyzer: str) -> Field | None:
         """A field that holds the beginnings of texts that are placed."""
         name = self._texts.beginning(of)
-        placed = None if name is None else self._placed.get((self._texts.before(of, name).key, analyzer))
-        if placed is None:
+        key = ("", "") if name is None else (self._texts.before(of, name).key, analyzer)
+        if key not in self._placed:
             return None
+        placed = self._placed[key]
         begun = [each[0] if each else "" for each in values]
         if not all(map(str.startswith, placed.texts, begun)):
             return None
@@ -128,14 +120,9 @@ class SearchedFields:
 
     def _placed_texts(self, of: Derivation, analyzer: str) -> Placed:
         key = (of.key, analyzer)
-        if key not in self._placed:
-            self._placed[key] = made = self.terms(analyzer).placed(self._texts.texts(of))
-            self._placed_bytes += made.size
-            while self._placed_bytes > _KEPT_PLACED and len(self._placed) > 1:
-                _, gone = self._placed.popitem(last=False)
-                self._placed_bytes -= gone.size
-        self._placed.move_to_end(key)
-        return self._placed[key]
+        if key in self._placed:
+            return self._placed[key]
+        return self._placed.put(key, self.terms(analyzer).placed(self._texts.texts(of)))
 
 
 def _worth_placing(characters: Ints) -> bool:

@@ -7,7 +7,6 @@ new runs that step alone, one that changes another field runs nothing for this o
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from idxopt.errors import BuildError
 from idxopt.hashing import digest
 from idxopt.operators.interpreter import source_fields
 from idxopt.operators.registry import semantics_version
-from idxopt.operators.remembering import Memory, remembering
+from idxopt.operators.remembering import Kept, Memory, remembering
 from idxopt.operators.row import Row, text_of
 from idxopt.operators.slice import Slicing
 from idxopt.operators.step_models import NO_MODELS, StepModels
@@ -106,10 +105,8 @@ class Texts:
         self._corpus = corpus
         self._models = models
         self._sources: dict[str, Rows] = {}
-        self._kept: OrderedDict[str, tuple[Rows, int]] = OrderedDict()
-        self._characters = 0
-        self._cuts: OrderedDict[str, Cut | None] = OrderedDict()
-        self._cut_rows = 0
+        self._kept: Kept[str, tuple[Rows, int]] = Kept(_KEPT_CHARACTERS, lambda kept: kept[1])
+        self._cuts: Kept[str, Cut | None] = Kept(_KEPT_CUT_ROWS, lambda made: 1 if made is None else made.spans.count)
         self._memory = Memory()
 
     def derivation(self, program: Program, view: str, name: str | None) -> Derivation:
@@ -181,23 +178,13 @@ class Texts:
         if not isinstance(step, Slice) or step.unit == "headings":
             return None
         key = self._key(of.program, of.steps)
-        if key not in self._cuts:
-            self._keep_cut(key, self._cut(of, step))
-        self._cuts.move_to_end(key)
-        return self._cuts[key]
+        return self._cuts[key] if key in self._cuts else self._cuts.put(key, self._cut(of, step))
 
     def _cut(self, of: Derivation, step: Slice) -> Cut | None:
         rows = self._rows(of.program, of.steps[:-1])
         slicing = Slicing.of(step, self._context(of.program))
         with remembering(self._memory):
             return cut(rows, self._corpus.documents, slicing, self.growth(step))
-
-    def _keep_cut(self, key: str, made: Cut | None) -> None:
-        self._cuts[key] = made
-        self._cut_rows += made.spans.count if made is not None else 0
-        while self._cut_rows > _KEPT_CUT_ROWS and len(self._cuts) > 1:
-            _, gone = self._cuts.popitem(last=False)
-            self._cut_rows -= gone.spans.count if gone is not None else 0
 
     def _key(self, program: Program, steps: Sequence[Step]) -> str:
         plain = canonical(program)
@@ -227,14 +214,13 @@ class Texts:
             context = self._context(program)
             for number in range(done, len(steps)):
                 rows, written = self._run(rows, steps[number], context)
-                self._keep(self._key(program, steps[: number + 1]), rows, written)
+                self._kept.put(self._key(program, steps[: number + 1]), (rows, written))
         return rows
 
     def _start(self, program: Program, steps: Sequence[Step]) -> tuple[int, Rows]:
         for number in range(len(steps), 0, -1):
             key = self._key(program, steps[:number])
             if key in self._kept:
-                self._kept.move_to_end(key)
                 return number, self._kept[key][0]
         key = self._key(program, ())
         if key not in self._sources:
@@ -261,14 +247,6 @@ class Texts:
     def source_characters(self) -> int:
         """Of all texts that documents hold, also in lists and objects."""
         return sum(len(text) for document in self._corpus.documents for text in _texts_in(document.source))
-
-    def _keep(self, key: str, rows: Rows, written: int) -> None:
-        """Keeps rows; what their last step did not write, they share with those before."""
-        self._kept[key] = (rows, written)
-        self._characters += written
-        while self._characters > _KEPT_CHARACTERS and len(self._kept) > 1:
-            _, (_, freed) = self._kept.popitem(last=False)
-            self._characters -= freed
 
 
 def _texts_in(value: Any) -> Iterator[str]:
