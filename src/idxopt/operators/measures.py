@@ -12,8 +12,10 @@ import re
 # Every pattern but one begins with a digit, what stands before it is looked at behind it: `re` skips to digits quickly.
 _SEPARATORS = ",'\u2019_\u00a0\u2009\u202f"
 _NUMBER = re.compile(
-    rf"([0-9](?<![\w.,].)[0-9]{{0,2}})([{_SEPARATORS}])([0-9]{{3}}(?:\2[0-9]{{3}})*+)(\.[0-9]++)?(?!\w|\2[0-9])"
+    rf"[0-9](?<![\w.,].)[0-9]{{0,2}}([{_SEPARATORS}])"
+    r"(?:(?P<rest>[0-9]{3}(?:\1[0-9]{3})*+)(?P<fraction>\.[0-9]++)?(?!\w|\1[0-9])|(?:[0-9]{3}\1)++)"
 )
+"""Or the groups of what is no number, but for the last: each further one would be read to the same end."""
 
 _UNITS = {
     "b": ("byte", "bytes"),
@@ -93,8 +95,9 @@ def plain_numbers(text: str, *, keep_original: bool = False) -> str:
     """Thousands separators taken out: `1,234.5` becomes `1234.5`. One kind of separator a number."""
 
     def plain(match: re.Match[str]) -> str:
-        first, separator, rest, fraction = match.groups()
-        return _kept(match.group(), first + rest.replace(separator, "") + (fraction or ""), keep_original=keep_original)
+        if match["rest"] is None:
+            return match.group()
+        return _kept(match.group(), match.group().replace(match[1], ""), keep_original=keep_original)
 
     return _NUMBER.sub(plain, text)
 

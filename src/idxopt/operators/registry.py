@@ -48,9 +48,22 @@ def _slices() -> tuple[Form, ...]:
     headings = ("field", "level", "keep_heading_path", "min_size")
     words = (*window, "cut")
     return (
-        Form("slice words", "client", "heavy", "text", "rows of at most `window` words", words, multiplies_rows=True),
-        Form("slice sentences", "client", "heavy", "text", "rows of sentences", window, multiplies_rows=True),
-        Form("slice paragraphs", "client", "light", "text", "rows of paragraphs", window, multiplies_rows=True),
+        Form(
+            "slice words",
+            "client",
+            "heavy",
+            "text",
+            "rows of at most `window` words",
+            words,
+            version=2,
+            multiplies_rows=True,
+        ),
+        Form(
+            "slice sentences", "client", "heavy", "text", "rows of sentences", window, version=2, multiplies_rows=True
+        ),
+        Form(
+            "slice paragraphs", "client", "light", "text", "rows of paragraphs", window, version=2, multiplies_rows=True
+        ),
         Form("slice headings", "client", "heavy", "marked-up text", "a row a section", headings, multiplies_rows=True),
     )
 

@@ -26,12 +26,23 @@ METRICS = (NDCG, RECALL, JUDGED)
 class Proposal:
     """One change to the current program. `kind` is a short stable word for tables (`field title`, `slice words`);
     `why` one sentence that names the evidence; `proposer` who made it.
+
+    A kind may say what it decides and how: `title: weight 0.5`.
     """
 
     edits: tuple[Edit, ...]
     kind: str
     why: str
     proposer: str
+
+    @property
+    def aspect(self) -> str:
+        """What it decides."""
+        return self.kind.partition(":")[0]
+
+    def is_alternative_to(self, other: Proposal) -> bool:
+        """Whether both decide the same, so that only one of them can be wanted."""
+        return ":" in self.kind and self.aspect == other.aspect
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Span = tuple[int, int]
 _CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
 _CJK_STOPS = r"\u3002\uff01\uff1f\uff61"
 _STOPS = r".!?\u2026"
-_LINE_END = r"(?:(?<=\r)\n|(?<=[\r\n]))"  # the rest of a line break behind its first character
+_LINE_END = r"(?:(?<=\r)\n|(?<=\n)|(?<=\r)(?!\n))"  # the rest of a line break behind its first character
 _BLANK_LINES = rf"{_LINE_END}(?:[ \t]*+(?:\r\n|\n|\r))++"
 
 # Both patterns begin with a set of characters, which `re` finds quickly. No sentence ends where a stop is followed by

@@ -1,11 +1,13 @@
 """Every scheme of `normalize` by hand, and what it promises for any text."""
 
+import time
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from idxopt.operators.measures import plain_numbers
 from tests.unit.operators.corpus import field, rows
 from tests.unit.program.programs import TABLE
 
@@ -104,3 +106,11 @@ NUMBERS = st.from_regex(r"([0-9]{1,4}[,.' ]?){1,4}( ?(kB|ms|March|Mar|%|2024))?"
 def test_twice_is_once(scheme, text):
     once = normalized(text, scheme)
     assert normalized(once, scheme) == once
+
+
+def test_groups_that_are_no_number_are_read_once():
+    """Each group may begin a number, and all of them end where it fails."""
+    assert plain_numbers("1'234'567x 1'234'5,678 1'234_567") == "1'234'567x 1'234'5678 1'234567"
+    started = time.process_time()
+    assert plain_numbers("1'" + "234'" * 100_000 + "234x").endswith("234x")
+    assert time.process_time() - started < 1

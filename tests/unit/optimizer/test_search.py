@@ -245,3 +245,17 @@ def test_a_search_over_real_documents_finds_the_title_and_replays_alike():
     assert (found.program, found.outcomes, found.cut) == (again.program, again.outcomes, again.cut)
     assert searched(found.program.program)["title"].weight >= 4.0
     assert found.differences[NDCG].mean > 0.2
+
+
+def test_two_ways_to_do_the_same_are_not_merged():
+    """Of `title: ...` and `title: ...` one is kept in a round; what decides something else joins it."""
+
+    def way(field: str, kind: str) -> Proposal:
+        return dataclasses.replace(search_field(field), kind=kind)
+
+    search = started(Listed([way("title", "title: one way"), way("body", "title: another way")]))
+    driven(search)
+    assert [step.proposal.kind for step in search.path] == ["title: one way"]
+    search = started(Listed([way("title", "title: one way"), way("body", "body: some way")]))
+    driven(search)
+    assert [step.proposal.kind for step in search.path] == ["title: one way", "body: some way"]

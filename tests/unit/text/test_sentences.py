@@ -77,3 +77,15 @@ def test_time_is_linear(unit: str) -> None:
         sentence_spans(unit * (1_000_000 // len(unit)) + end)
         paragraph_spans(unit * (1_000_000 // len(unit)) + end)
     assert time.perf_counter() - started < 20
+
+
+@given(st.text("ab. \t\n-1!", max_size=30))
+def test_lines_that_end_in_cr_lf_are_those_that_end_in_lf(text):
+    """A single line break is no blank line, however it is written."""
+
+    def cut(spans: list[tuple[int, int]], of: str) -> list[str]:
+        return [of[start:end].replace("\r\n", "\n") for start, end in spans]
+
+    windows = text.replace("\n", "\r\n")
+    assert cut(sentence_spans(windows), windows) == cut(sentence_spans(text), text)
+    assert cut(paragraph_spans(windows), windows) == cut(paragraph_spans(text), text)

@@ -50,12 +50,12 @@ class HeuristicProposer:
         self._tables = tables or {}
 
     def ask(self, state: SearchState, n: int) -> Sequence[Proposal]:
-        """At most one option an aspect, then second ones."""
+        """One option an aspect and its other form, then second ones."""
         shape = shape_of(state.current, state.diagnosis.facts)
         ranked = [
             _Ranked(_expected(aspect, state.outcomes) * _BESIDE**order, order, aspect, option)
             for aspect in aspects(shape, state.diagnosis, self._tables)
-            for order, option in enumerate(_new(aspect, state))
+            for order, option in _in_order(aspect, state)
         ]
         ranked += [
             _Ranked(expected, 0, Aspect(BUNDLE, 1, "each gained a little", ()), option)
@@ -80,7 +80,7 @@ def _bundles(state: SearchState) -> Iterator[tuple[float, Option]]:
         if outcome.round <= last or outcome.gain is None or proposal is None or proposal.kind.startswith(BUNDLE):
             continue
         small = outcome.gain >= LEAST_BUNDLED and (outcome.confidence or 0) >= LEAST_CONFIDENCE
-        aspect = _aspect_of(proposal)
+        aspect = proposal.aspect
         if small and outcome.status == "refused" and outcome.gain > best.get(aspect, (0.0,))[0]:
             best[aspect] = (outcome.gain, proposal)
     chosen = sorted(best.values(), key=lambda pair: (-pair[0], pair[1].kind))
@@ -91,14 +91,18 @@ def _bundles(state: SearchState) -> Iterator[tuple[float, Option]]:
         every = [edit for _, one in together for edit in one.edits]
         every.sort(key=lambda edit: not isinstance(edit, ReplaceStep))  # numbers of steps are those of the program now
         edits = tuple(edit.model_dump(mode="json", by_alias=True) for edit in every)
-        option = Option(" + ".join(_aspect_of(one) for _, one in together), edits)
+        option = Option(" + ".join(one.aspect for _, one in together), edits)
         if _is_new(option, state):
             yield _AGAIN * sum(gain for gain, _ in together), option
 
 
-def _new(aspect: Aspect, state: SearchState) -> list[Option]:
-    """The options that give a valid program that was not seen."""
-    return [option for option in aspect.options if _is_new(option, state)]
+def _in_order(aspect: Aspect, state: SearchState) -> Iterator[tuple[int, Option]]:
+    """The options that give a valid program that was not seen, and how many of this round stand before each."""
+    before = 0
+    for option in aspect.options:
+        if _is_new(option, state):
+            yield before, option
+            before += not option.another_form
 
 
 def _is_new(option: Option, state: SearchState) -> bool:
@@ -114,9 +118,7 @@ def _expected(aspect: Aspect, outcomes: Sequence[Outcome]) -> float:
     gains = [
         outcome.gain
         for outcome in outcomes
-        if outcome.gain is not None
-        and outcome.candidate.proposal
-        and _aspect_of(outcome.candidate.proposal) == aspect.name
+        if outcome.gain is not None and outcome.candidate.proposal and outcome.candidate.proposal.aspect == aspect.name
     ]
     if not gains:
         return EXPECTED * aspect.prior
@@ -124,10 +126,6 @@ def _expected(aspect: Aspect, outcomes: Sequence[Outcome]) -> float:
     if best > 0:
         return best * _AGAIN ** len(gains)
     return EXPECTED * aspect.prior * _AFTER_LOSS ** len(gains)
-
-
-def _aspect_of(proposal: Proposal) -> str:
-    return proposal.kind.partition(":")[0]
 
 
 def _proposal(aspect: Aspect, option: Option) -> Proposal:

@@ -26,16 +26,17 @@ LONG_WORDS = 150
 _TITLE_WEIGHTS = (0.5, 0.25, 1.0, 2.0)
 _TITLES_WEIGHT = 0.25
 _FIELD_WEIGHTS = (0.25, 0.5)
-_SECOND = 0.99
-"""Of two forms that are as likely, the one that takes an index more comes second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to change one aspect. `edits` are read by `optimizer.edits`."""
+    """One way to change one aspect. `edits` are read by `optimizer.edits`. `another_form` of the one behind it, as
+    likely as that.
+    """
 
     label: str
     edits: tuple[Plain, ...]
+    another_form: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def aspects(shape: Shape, diagnosis: Diagnosis, tables: Tables) -> list[Aspect]:
     facts = diagnosis.facts
     share = _shares(diagnosis)
     found = [
-        *_titles(shape, facts, share),
+        _title(shape, facts, share),
         _rows(shape, facts, share),
         _rows_weight(shape),
         _fusion(shape),
@@ -77,15 +78,14 @@ def _shares(diagnosis: Diagnosis) -> Callable[[FailureKind], float]:
 Share = Callable[[FailureKind], float]
 
 
-def _titles(shape: Shape, facts: CorpusFacts, share: Share) -> Iterator[Aspect]:
+def _title(shape: Shape, facts: CorpusFacts, share: Share) -> Aspect:
     """The title beside the text that holds it, in two forms that are tried in one round: the first one kept stays."""
     name = shape.title
     if name is None or shape.text is None or facts.fields[name].distinct < 0.2:
-        return
+        return Aspect("title", 0, "", ())
     prior = 0.65 + 0.35 * share("wrong_field_wins")
-    why = f"{facts.fields[name].distinct:.0%} of the titles are distinct"
-    yield Aspect("title", prior, why, tuple(_title_weights(shape, name)))
-    yield Aspect("title list", _SECOND * prior, why, tuple(_title_lists(shape, name)))
+    options = (*_title_lists(shape, name), *_title_weights(shape, name))
+    return Aspect("title", prior, f"{facts.fields[name].distinct:.0%} of the titles are distinct", options)
 
 
 def _title_weights(shape: Shape, title: str) -> list[Option]:
@@ -107,7 +107,7 @@ def _title_lists(shape: Shape, title: str) -> list[Option]:
     fields = {title: shape.retriever()}
     add = {"edit": "add_view", "name": TITLES, "view": {"lexical": {"fields": fields}, "weight": _TITLES_WEIGHT}}
     fused = () if len(shape.program.views) > 1 else (_fused(shape, "weighted_sum"),)
-    return [Option("added", (add, *fused))]
+    return [Option("a list of its own", (add, *fused), another_form=True)]
 
 
 def _other_weights(shape: Shape, view: str) -> list[Option]:

@@ -136,7 +136,7 @@ class Search:
         number = self.round
         kept = self._keep(best, results[best.hash], judgements[best.hash], merged=merging) if best else None
         if not merging:
-            self._to_merge = [each.proposal for each in passing[1:] if each.proposal is not None]
+            self._to_merge = _beside(passing)
         self._continue()
         outcomes, self._recorded = tuple(self._log[self._recorded :]), len(self._log)
         return RoundRecord(
@@ -349,3 +349,9 @@ class Search:
         """Evaluations that the budget has left; None: no limit."""
         most = self._settings.evaluations
         return None if most is None else max(0, most - self.evaluations)
+
+
+def _beside(passing: Sequence[Candidate]) -> list[Proposal]:
+    """What may be wanted beside the best of a round: no other way to do what it does."""
+    proposals = [each.proposal for each in passing if each.proposal is not None]
+    return [each for each in proposals[1:] if not each.is_alternative_to(proposals[0])]
