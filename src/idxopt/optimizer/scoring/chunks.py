@@ -25,6 +25,11 @@ Ints = npt.NDArray[np.int64]
 _LONG = 200
 """Characters from which the counts of a text are kept: shorter ones are counted faster than found."""
 _KEPT_BYTES = 240_000_000
+"""Characters and bytes of texts whose counts are kept; beyond that all are forgotten."""
+_NUMBERED_CHARACTERS = 100_000_000
+"""Of chunks that are known; beyond that all are forgotten. Texts without white space are chunks, and so are all parts
+of them that are cut out.
+"""
 
 JOINING_SPACE = "\u202f"
 _JOINED = re.compile(rf"(?:\S|{JOINING_SPACE})+")
@@ -53,10 +58,12 @@ class _Numbers(dict[str, int]):
     def __init__(self) -> None:
         super().__init__()
         self.new: list[str] = []
+        self.characters = 0
 
     def __missing__(self, chunk: str) -> int:
         number = self[chunk] = len(self)
         self.new.append(chunk)
+        self.characters += len(chunk)
         return number
 
 
@@ -106,9 +113,7 @@ class Chunks:
         self._analyze = analyzer(name)
         self._whole = name == "keyword"  # its one token may hold white space
         self._columns = columns
-        self._numbers = _Numbers()
-        self._lengths, self._sizes = array("q"), array("q")
-        self._terms, self._counts = array("q"), array("q")
+        self._forget()
         self._kept: dict[str, _Kept] = {}
         self._kept_bytes = 0
 
@@ -131,8 +136,17 @@ class Chunks:
         counts = np.concatenate((once.terms.counts, kept.terms.counts))
         return lengths, Counts(rows, columns, counts)
 
+    def _forget(self) -> None:
+        self._numbers = _Numbers()
+        self._lengths, self._sizes = array("q"), array("q")
+        self._terms, self._counts = array("q"), array("q")
+
     def numbers(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """The numbers of the chunks of texts, one after the other, and how many each text has."""
+        """The numbers of the chunks of texts, one after the other, and how many each text has; good until the next
+        call of a method that takes texts.
+        """
+        if self._numbers.characters > _NUMBERED_CHARACTERS:
+            self._forget()
         numbers, sizes = array("q"), array("q")
         for text in texts:
             before = len(numbers)
@@ -146,9 +160,12 @@ class Chunks:
         new = {text: one for text, one in found if len(text) >= _LONG}
         self._keep(new)
 
-    def number(self, chunk: str) -> int:
-        """Of one chunk, or of a part of one."""
-        return self._numbers[chunk]
+    def count_parts(self, parts: Sequence[str]) -> tuple[Ints, Counts]:
+        """Lengths in tokens of parts of chunks, and their query terms."""
+        if self._numbers.characters > _NUMBERED_CHARACTERS:
+            self._forget()
+        numbers = integers(array("q", map(self._numbers.__getitem__, parts)))
+        return self.lengths(numbers), self.terms(numbers)
 
     def lengths(self, chunks: Ints) -> Ints:
         """The tokens of each chunk, by number."""

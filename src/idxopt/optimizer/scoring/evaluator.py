@@ -86,7 +86,7 @@ class IncrementalEvaluator:
         self._fields = SearchedFields(self._texts, [query.text for query in self._queries])
         self._matrices: Kept[_Identity, Matrix] = Kept(_KEPT_ENTRIES, lambda scores: int(scores.nnz))
         self._known: Kept[_Identity, bool] = Kept(_KNOWN, lambda _: 1)
-        self._lists: Kept[tuple[object, ...], RankedList] = Kept(_KEPT_PLACES, lambda one: len(one.documents))
+        self._lists: Kept[tuple[object, ...], RankedList] = Kept(_KEPT_PLACES, lambda one: len(one.documents) + 1)
         self._scores: dict[str, Scores] = {}
 
     @property

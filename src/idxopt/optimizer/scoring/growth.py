@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from idxopt.errors import BuildError, ProgramError
+from idxopt.errors import BuildError, IdxoptError, ProgramError
 from idxopt.operators.row import Document
 
 MAX_ROWS_A_DOCUMENT = 200
@@ -61,6 +61,8 @@ class Growth:
 
 def refused(document: Document, error: Exception) -> BuildError:
     """What a step cannot take ends the candidate, by name, not the study; as in a build."""
+    if isinstance(error, IdxoptError):
+        return BuildError(f"document {document.id!r}: {error.message}", place=error.place, remedy=error.remedy)
     return BuildError(
         f"document {document.id!r} cannot be transformed: {error}", remedy="leave out this step, or the document"
     )

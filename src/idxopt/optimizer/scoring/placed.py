@@ -57,16 +57,16 @@ class Placed:
         left[some] = self.starts[first[some]] < begins[some]
         right[some] = self.ends[last[some] - 1] > stops[some]
 
-        rows, numbers = array("q"), array("q")
+        rows, parts = array("q"), list[str]()
         for row, text in self._pieces(spans, first, last, left, right):
             rows.append(row)
-            numbers.append(chunks.number(text))
+            parts.append(text)
         for row, header in spans.headers:
             for text in chunks_of(header):
                 rows.append(row)
-                numbers.append(chunks.number(text))
+                parts.append(text)
         low = first + left
-        return self._counted(low, np.maximum(last - right, low), integers(rows), integers(numbers), chunks)
+        return self._counted(low, np.maximum(last - right, low), integers(rows), *chunks.count_parts(parts))
 
     def _pieces(
         self, spans: Spans, first: Ints, last: Ints, left: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
@@ -83,15 +83,14 @@ class Placed:
             text = self.texts[spans.parents[row]]
             yield row, text[max(starts[row], spans.starts[row]) : spans.ends[row]]
 
-    def _counted(self, low: Ints, high: Ints, rows: Ints, numbers: Ints, chunks: Chunks) -> tuple[Ints, Counts]:
-        """Rows of the chunks from `low` to `high`, and of more, by their numbers."""
-        more = np.bincount(rows, weights=chunks.lengths(numbers), minlength=len(low)).astype(np.int64)
-        tokens = self.tokens[high] - self.tokens[low] + more
+    def _counted(self, low: Ints, high: Ints, rows: Ints, lengths: Ints, added: Counts) -> tuple[Ints, Counts]:
+        """Rows of the chunks from `low` to `high`, and of parts with these lengths and terms."""
+        tokens = self.tokens[high] - self.tokens[low]
+        np.add.at(tokens, rows, lengths)
         terms = self.terms
         begin, end = np.searchsorted(terms.rows, low), np.searchsorted(terms.rows, high)
         sizes = end - begin
         places = np.repeat(begin, sizes) + within(sizes)
-        added = chunks.terms(numbers)
         return tokens, Counts(
             np.concatenate((np.repeat(np.arange(len(low)), sizes), rows[added.rows])),
             np.concatenate((terms.columns[places], added.columns)),

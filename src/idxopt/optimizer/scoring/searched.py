@@ -18,6 +18,8 @@ from idxopt.program.schema import Program
 
 _KEPT_POSTINGS = 60_000_000
 """Postings and rows of kept fields (8 bytes each); those used longest ago go first, the last one stays."""
+_KEPT_ROWS = 10_000_000
+"""Rows of kept row sets (at most 24 bytes each); those used longest ago go first."""
 _KEPT_PLACED = 400_000_000
 """Bytes of texts' chunks with their places; those used longest ago go first, the last one stays."""
 _BYTES_A_CHARACTER = 8
@@ -35,7 +37,7 @@ class SearchedFields:
         self._terms: dict[str, QueryTerms] = {}
         self._fields: Kept[tuple[str, str], Field] = Kept(_KEPT_POSTINGS, lambda field: field.entries)
         self._placed: Kept[tuple[str, str], Placed] = Kept(_KEPT_PLACED, lambda placed: placed.size)
-        self._row_sets: dict[str, RowSet] = {}
+        self._row_sets: Kept[str, RowSet] = Kept(_KEPT_ROWS, lambda rows: rows.count)
 
     def terms(self, analyzer: str) -> QueryTerms:
         """The terms of all queries."""
@@ -46,9 +48,9 @@ class SearchedFields:
     def row_set(self, program: Program, view: str) -> RowSet:
         """Raises as `Texts.row_set`."""
         key = self._texts.derivation(program, view, None).key
-        if key not in self._row_sets:
-            self._row_sets[key] = self._texts.row_set(program, view)
-        return self._row_sets[key]
+        if key in self._row_sets:
+            return self._row_sets[key]
+        return self._row_sets.put(key, self._texts.row_set(program, view))
 
     def field(self, program: Program, view: str, name: str, analyzer: str) -> tuple[str, Field]:
         """The field, and a key: equal keys, equal fields under one analyzer. Raises as `Texts.row_set`."""

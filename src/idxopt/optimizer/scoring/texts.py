@@ -7,7 +7,7 @@ new runs that step alone, one that changes another field runs nothing for this o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -147,21 +147,24 @@ class Texts:
             transform = compile_step(step, self._context(of.program))
             if isinstance(transform, Adding) and transform.into == name:
                 return self._added(of, step, transform)
-        return [_texts_of(row.fields.get(name)) for each in self._rows(of.program, of.steps) for row in each]
+        return self._texts_of(self._rows(of.program, of.steps), lambda row: row.fields.get(name))
 
     def _added(self, of: Derivation, step: Step, transform: Adding) -> list[tuple[str, ...]]:
-        """The values of a field that the last step derives from another: no rows are made for it."""
-        growth = self.growth(step)
-        found: list[tuple[str, ...]] = []
+        """The values of a field that the last step derives from others: no rows are made for it."""
         rows = self._rows(of.program, of.steps[:-1])
         with remembering(self._memory):
-            for each, document in zip(rows, self._corpus.documents, strict=True):
-                try:
-                    values = [_texts_of(transform.value(row)) for row in each]
-                except Exception as error:
-                    raise refused(document, error) from error
-                growth.add(len(each), sum([len(text) for value in values for text in value]))
-                found += values
+            return self._texts_of(rows, transform.value, self.growth(step))
+
+    def _texts_of(self, rows: Rows, value: Callable[[Row], Any], growth: Growth | None = None) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = []
+        for each, document in zip(rows, self._corpus.documents, strict=True):
+            try:
+                texts = [_texts_of(value(row)) for row in each]
+            except Exception as error:
+                raise refused(document, error) from error
+            if growth is not None:
+                growth.add(len(each), sum([len(text) for of_row in texts for text in of_row]))
+            found += texts
         return found
 
     def texts(self, of: Derivation) -> list[str]:
@@ -238,41 +241,38 @@ class Texts:
         for each, document in zip(rows, self._corpus.documents, strict=True):
             try:
                 made.append(transform(each))
+                written = sum(_length(row.fields.get(name)) for row in made[-1] for name in written_fields)
             except Exception as error:
                 raise refused(document, error) from error
-            growth.add(len(made[-1]), _characters(made[-1], written_fields))
+            growth.add(len(made[-1]), written)
         return made, growth.written
 
     @cached_property
     def source_characters(self) -> int:
-        """Of all texts that documents hold, also in lists and objects."""
-        return sum(len(text) for document in self._corpus.documents for text in _texts_in(document.source))
+        """Of all values that documents hold, also in lists and objects."""
+        return sum(_length(value) for document in self._corpus.documents for value in _texts_in(document.source))
 
 
-def _texts_in(value: Any) -> Iterator[str]:
-    """All texts of a JSON value."""
+def _texts_in(value: Any) -> Iterator[Any]:
+    """All texts, numbers and truth values of a JSON value."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, Mapping):
+        if isinstance(one, Mapping):
             waiting.extend(one.values())
         elif isinstance(one, list | tuple):
             waiting.extend(one)
+        else:
+            yield one
 
 
-def _characters(rows: Sequence[Row], names: Iterable[str]) -> int:
-    """Of some fields; structures, which are never searched, do not count."""
-    total = 0
-    for row in rows:
-        for name in names:
-            value = row.fields.get(name)
-            if isinstance(value, str):
-                total += len(value)
-            elif isinstance(value, list):
-                total += sum(len(item) for item in value if isinstance(item, str))
-    return total
+def _length(value: Any) -> int:
+    """Characters of a field's texts; structures, which are never searched, have none."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list | tuple):
+        return sum(map(_length, value))
+    return len(text_of(value))
 
 
 def _plain(step: Step) -> list[Any]:

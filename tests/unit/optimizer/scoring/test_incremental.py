@@ -63,6 +63,8 @@ def test_caches_that_hold_next_to_nothing_change_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(texts, "_KEPT_CHARACTERS", 100)
     monkeypatch.setattr(texts, "_KEPT_CUT_ROWS", 5)
     monkeypatch.setattr(chunks, "_KEPT_BYTES", 10)
+    monkeypatch.setattr(chunks, "_NUMBERED_CHARACTERS", 10)
+    monkeypatch.setattr(searched, "_KEPT_ROWS", 5)
     one = fresh()
     for seed in [*range(12), *reversed(range(12))]:
         assert answer(one, drawn(seed)) == expected[seed]

@@ -223,5 +223,41 @@ def test_the_generator_that_runs_in_steps_works_in_candidates():
 def test_texts_of_a_language_model_that_were_never_made_are_an_error():
     step = {"op": "enrich", "with": "summary", "into": "summary", "generator": "other"}
     program = one_field(step, searched={"body": {}, "summary": {}}, models=MODELS)
-    with pytest.raises(BuildError, match="document 'a' cannot be transformed"):
+    with pytest.raises(BuildError, match="document 'a': 1 texts"):
         evaluator(Document("a", {"body": "Apples are fruit."})).scores(program)
+
+
+PROMOTED = {"op": "reorganize", "to": "promote", "field": "more", "into": "copy"}
+SHORT = {"op": "enrich", "with": "lead", "field": "copy", "into": "short", "words": 1}
+
+
+def copied(*steps: dict[str, Any], **searched: Any) -> Program:
+    plain = {
+        "schema": "idxopt/1",
+        "name": "limits",
+        "source": {"fields": {"body": "body", "more": "more"}},
+        "views": {"content": {"steps": [PROMOTED, *steps], "lexical": {"fields": {"body": {}, **searched}}}},
+    }
+    return program_from(plain, "the program")
+
+
+@pytest.mark.parametrize("more", [{"a": 1}, ["x", {"a": 1}]], ids=str)
+def test_a_refusal_says_the_same_whatever_was_scored_before(more):
+    documents = [Document("a", {"body": "apple", "more": "x"}), Document("b", {"body": "apple", "more": more})]
+    messages = []
+    for before in ([], [copied(SHORT, short={})]):
+        one = evaluator(*documents)
+        for program in before:
+            one.scores(program)
+        with pytest.raises(BuildError) as refused:
+            one.scores(copied(copy={}))
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
+    assert "document 'b': a searched field holds an object" in messages[0]
+
+
+def test_numbers_are_text_to_limits_too(monkeypatch):
+    """A copy of what documents hold is no flood, whatever kind of value it is."""
+    monkeypatch.setattr(growth, "_FREE_CHARACTERS", 10)
+    one = evaluator(Document("a", {"body": "apple", "more": [number / 7 for number in range(500)]}))
+    assert one.scores(copied(copy={})).size.rows == 1
