@@ -7,9 +7,8 @@ from functools import lru_cache
 from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.blocks import Parsed
-from idxopt.text.markdown import plain_paragraphs
 from idxopt.text.markdown_prime import prime_markdown
-from idxopt.text.structure import Structure, parse
+from idxopt.text.structure import Structure, parse, plain_text
 
 _parse = lru_cache(maxsize=4)(parse)
 _parse_for_prime = lru_cache(maxsize=4)(prime_markdown)
@@ -22,8 +21,7 @@ def parsed_markup(text: str, markup: Markup) -> Parsed:
 
 def plain_of(text: str, markup: Markup) -> str:
     """The text without markup, as `parsed_markup` has it."""
-    plain = plain_paragraphs(text) if markup == "markdown" else None
-    return parsed_markup(text, markup).plain if plain is None else plain
+    return plain_text(text, markup, parsed_markup)
 
 
 def prime_markup(text: str, markup: Markup) -> Parsed:

@@ -50,7 +50,7 @@ _CONTAINERS: dict[str, BlockKind] = {
 def parse_markdown(text: str) -> Parsed:
     """Headings, blocks and plain text; total, and near linear."""
     begin = front_matter_end(text)
-    if len(text) - begin > MAX_PARSED or text.count("\n") + text.count("\r") > MAX_PARSED_LINES:
+    if _too_long(text, begin):
         return scan_markdown(text, begin)
     try:
         return _Builder(text, begin).build().parsed(begin)
@@ -62,14 +62,16 @@ def plain_paragraphs(text: str) -> str | None:
     """`parse_markdown(text).plain` of a text that is nothing but paragraphs without inline markup; else None."""
     begin = front_matter_end(text)
     body = text[begin:]
-    if not _LETTER.match(body) or _MARKUP_WITHIN.search(body) or len(body) > MAX_PARSED:
+    if not _LETTER.match(body) or _MARKUP_WITHIN.search(body) or _too_long(text, begin):
         return None
     if "\n" not in body:
         return body.strip()
-    if body.count("\n") > MAX_PARSED_LINES:
-        return None
     paragraphs = (paragraph.replace("\n", " ").strip() for paragraph in body.split("\n\n"))
     return "\n".join(filter(None, paragraphs))
+
+
+def _too_long(text: str, begin: int) -> bool:
+    return len(text) - begin > MAX_PARSED or text.count("\n") + text.count("\r") > MAX_PARSED_LINES
 
 
 @cache

@@ -100,14 +100,6 @@ def structure(text: str, markup: Markup) -> Structure:
     return Structure(len(text), parsed.body_start, parsed.headings, not text[parsed.body_start : first].strip())
 
 
-def plain_text(text: str, markup: Markup) -> str:
-    """The text without markup: blocks on lines of their own, code and table cells kept, front matter left out."""
-    if markup == "html":
-        return plain_html(text)
-    plain = plain_paragraphs(text) if markup == "markdown" else None
-    return parse(text, markup).plain if plain is None else plain
-
-
 def blocks(text: str, markup: Markup) -> tuple[Block, ...]:
     """The blocks of a text in its order; inner blocks follow the one that holds them."""
     return parse(text, markup).blocks
@@ -116,6 +108,17 @@ def blocks(text: str, markup: Markup) -> tuple[Block, ...]:
 def parse(text: str, markup: Markup) -> Parsed:
     """Everything that the parser of the markup finds."""
     return _PARSERS[markup](text)
+
+
+def plain_text(text: str, markup: Markup, parsed: Callable[[str, Markup], Parsed] = parse) -> str:
+    """The text without markup: blocks on lines of their own, code and table cells kept, front matter left out.
+
+    `parsed` stands in for `parse`: one that remembers what it found.
+    """
+    if markup == "html":
+        return plain_html(text)
+    plain = plain_paragraphs(text) if markup == "markdown" else None
+    return parsed(text, markup).plain if plain is None else plain
 
 
 _PARSERS: dict[Markup, Callable[[str], Parsed]] = {

@@ -290,3 +290,13 @@ def test_plain_text_of_prose(text: str, plain: str) -> None:
 def test_plain_text_of_much_prose() -> None:
     text = "Brackets [ in [1] prose.\nAnd lines. " * 2_000
     assert plain_text(text, "markdown") == parse(text, "markdown").plain
+
+
+@pytest.mark.parametrize(
+    ("metadata", "paragraphs"), [("key: value\n" * 900, 24_700), ("key: value\r\n" * 900, 24_300), ("", 25_001)]
+)
+def test_plain_text_beyond_the_lines_that_are_parsed(metadata: str, paragraphs: int) -> None:
+    """Front matter counts. The line scanner answers, which keeps the space that a parsed paragraph loses."""
+    text = (f"---\n{metadata}---\n" if metadata else "") + "foo\u00a0\n\n" * paragraphs
+    assert plain_text(text, "markdown") == parse(text, "markdown").plain
+    assert plain_text("foo\u00a0\n\n" * 10, "markdown") == "\n".join(["foo"] * 10)
