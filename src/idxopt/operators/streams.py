@@ -20,7 +20,7 @@ from idxopt.operators.markup import plain_of, prime_markup
 from idxopt.operators.remembering import once
 from idxopt.program.schema import Markup
 from idxopt.text.analysis import standard_tokens
-from idxopt.text.identifiers import WHITE_SPACE, lowercase
+from idxopt.text.identifiers import WHITE_IN_PYTHON_ONLY, WHITE_SPACE, lowercase
 from idxopt.text.stop_words import STOP_WORDS
 
 __all__ = ["DELETED", "STOP_WORDS", "Places", "prime_places", "prime_terms_of", "prime_tokens", "word_counts"]
@@ -41,8 +41,6 @@ _MAP: dict[int, str | None] = {ord(character): None for character in DELETED} | 
 
 _DELETED_IN_ASCII = {ord(character): None for character in DELETED if character.isascii()}
 _DELETED_RUN = re.compile(f"[{re.escape(DELETED)}]+")
-_WHITE_IN_PYTHON_ONLY = "\x1c\x1d\x1e\x1f"
-"""What `str.split` takes for white space beside `WHITE_SPACE`."""
 
 _MIN_LETTERS = 2
 _MOST_WORDS = 200_000
@@ -64,7 +62,7 @@ class Places:
 def prime_tokens(text: str) -> list[str]:
     """The tokens of a text without markup, in order."""
     text = lowercase(text)
-    if any(sign in text for sign in _WHITE_IN_PYTHON_ONLY):
+    if any(sign in text for sign in WHITE_IN_PYTHON_ONLY):
         return [token for token in text.translate(_MAP).split(" ") if token]
     # `translate` is fast for ASCII alone
     left = text.translate(_DELETED_IN_ASCII) if text.isascii() else _DELETED_RUN.sub("", text)

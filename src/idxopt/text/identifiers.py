@@ -14,9 +14,11 @@ WHITE_SPACE = (
 )
 """The 25 code points of Unicode's White_Space property, all in the BMP."""
 
+WHITE_IN_PYTHON_ONLY = "\x1c\x1d\x1e\x1f"
+"""What `str.split` and `str.isspace` take for white space besides."""
+
 _WHITE_SPACE_RUN = re.compile(f"[{WHITE_SPACE}]+")
 _NOT_PLAIN = ["  ", *WHITE_SPACE.replace(" ", "")]
-_ONLY_PYTHON = "\x1c\x1d\x1e\x1f"  # what `str.split` takes for white space besides
 
 # Capital letters added after Unicode 13, up to Unicode 17.
 _NEWER_CAPITALS = (
@@ -26,7 +28,8 @@ _NEWER_CAPITALS = (
 )
 _UNLIKE_PYTHON = re.compile(f"[\u0130\u03a3{_NEWER_CAPITALS}]")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]+(?:\.(?=[A-Za-z_])[A-Za-z0-9_]+)*")
-# A character at which an identifier may be split; where there is none, all of them stay as they are.
+# A character at which an identifier may be split: `_BOUNDARY` by characters. Both change together. It may find more,
+# for time alone; where it finds none, all identifiers stay as they are.
 _SPLIT = re.compile(r"[A-Z_.](?:(?<=_)|(?<=[A-Za-z0-9_]\.)(?=[A-Za-z_])|(?<=[a-z][A-Z])|(?<=[A-Z0-9][A-Z])(?=[a-z]))")
 _BOUNDARY = re.compile(
     r"[._]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s(?![a-z]))|(?<=[0-9])(?=[A-Z][a-z])"
@@ -59,7 +62,7 @@ def collapse_whitespace(text: str) -> str:
     """Runs of WHITE_SPACE as one U+0020; none at the beginning and the end."""
     if not any(map(text.__contains__, _NOT_PLAIN)):
         return text.strip(" ")
-    if any(map(text.__contains__, _ONLY_PYTHON)):
+    if any(map(text.__contains__, WHITE_IN_PYTHON_ONLY)):
         return _WHITE_SPACE_RUN.sub(" ", text).strip(" ")
     return " ".join(text.split())
 

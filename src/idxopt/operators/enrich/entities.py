@@ -19,7 +19,7 @@ from idxopt.operators.remembering import once
 from idxopt.operators.streams import STOP_WORDS
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.steps import Entities
-from idxopt.text.identifiers import WHITE_SPACE
+from idxopt.text.identifiers import WHITE_IN_PYTHON_ONLY, WHITE_SPACE
 
 _INNER = "(?:of|the|and|de|van|von) "
 _MORE = rf"(?: (?:{_INNER})*+{{word}})*+"
@@ -34,7 +34,7 @@ _RUN = regex.compile(rf"(?<![^\W_]['\u2019-]?){_WORD}{_MORE.format(word=_WORD)}"
 _WITHOUT_INNER = re.compile(f"^(?:{_INNER})+")
 _LOOK_BACK = 20
 _ENDS = ".!?:;\u3002\uff01\uff1f"
-_BETWEEN = WHITE_SPACE + "\x1c\x1d\x1e\x1f\"'([*_#>+-"
+_BETWEEN = WHITE_SPACE + WHITE_IN_PYTHON_ONLY + "\"'([*_#>+-"
 """What may stand between the end of a sentence and the first word of the next."""
 
 

@@ -20,16 +20,13 @@ from itertools import islice
 
 from idxopt.operators.transform import Context, Transform, adding
 from idxopt.program.steps import Lead
-from idxopt.text.identifiers import WHITE_SPACE
+from idxopt.text.identifiers import WHITE_IN_PYTHON_ONLY, WHITE_SPACE
 
 CJK_TERMINATORS = "\u3002\uff01\uff1f\uff61"
 TERMINATORS = ".!?\u2026" + CJK_TERMINATORS
 CLOSING = "\"')]}\u00bb\u2019\u201d\u203a\u300d\u300f\u3011\uff09"
 
 _WHITE = "".join(sorted(WHITE_SPACE))
-_WHITE_IN_PYTHON_ONLY = "\x1c\x1d\x1e\x1f"
-"""What `str.split` takes for white space beside `WHITE_SPACE`."""
-
 _IN_LINE = re.escape(_WHITE.replace("\n", ""))
 _ANY_WHITE = re.escape(_WHITE)
 _WORD = re.compile(f"[^{_ANY_WHITE}]+")
@@ -63,7 +60,7 @@ def _lead(step: Lead) -> Callable[[str], str]:
 
 def first_words(text: str, count: int) -> str:
     """The text up to the end of its word number `count`."""
-    if any(sign in text for sign in _WHITE_IN_PYTHON_ONLY):
+    if any(sign in text for sign in WHITE_IN_PYTHON_ONLY):
         return _first_words_by_rule(text, count)
     words = text.split(None, count)
     behind = len(words[count]) if len(words) > count else 0
