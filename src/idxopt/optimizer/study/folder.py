@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
@@ -15,7 +16,9 @@ from filelock import FileLock, Timeout
 
 from idxopt.errors import BuildError, LockedError, UsageError
 
-_OWN_ID = re.compile(r"([0-9a-f]{8})(?: ([0-9]+:[0-9]+))?")
+_OWN_ID = re.compile(r"(?P<own>[0-9a-f]{8})(?: (?:[0-9]+:)?(?P<inode>[0-9]+)(?: (?P<place>[0-9a-f]{16}))?)?")
+"""Older versions wrote no inode, or the device before it and no place."""
+
 _NEW_ID = "delete it: another is drawn; `idxopt sweep` removes trial indices under the old one"
 
 
@@ -71,40 +74,43 @@ class StudyFolder:
 
     @property
     def identity(self) -> Path:
-        """The study's own id, and device and inode of the folder that it was drawn for."""
+        """The study's own id, then inode and digest of the path of the folder that has it."""
         return self.path / "study.id"
 
     def own_id(self, tell: Callable[[str], None]) -> str:
         """8 hex digits drawn once for this study, whatever its name: to be called under the lock of the folder.
 
-        A folder that was renamed keeps its id. A copy draws another, which `tell` is told: both would use and delete
-        each other's trial indices. Raises BuildError where they cannot be kept, or what is kept is something else.
+        A folder keeps its id while its inode or its path is the same: renamed, or on a disk that numbers anew. Device
+        numbers tell nothing, a reboot or remount changes them. Where both differ the folder is a copy and draws
+        another id, which `tell` is told: both would use and delete each other's trial indices. Raises BuildError where
+        the id cannot be kept, or what is kept is something else.
         """
         if not self.identity.exists():
-            return self._drawn_id()
+            return self._kept_id(secrets.token_hex(4))
         try:
             found = _OWN_ID.fullmatch(self.identity.read_text(encoding="ascii").strip())
         except (OSError, ValueError) as error:
             raise BuildError(f"cannot be read ({error})", place=str(self.identity), remedy=_NEW_ID) from error
         if found is None:
             raise BuildError("holds no id of a study", place=str(self.identity), remedy=_NEW_ID)
-        if found[2] == self._inode():
-            return found[1]
+        own, inode, place = found.group("own", "inode", "place")
+        if inode is None or inode == self._inode() or place == self._place():
+            return own if (inode, place) == (self._inode(), self._place()) else self._kept_id(own)
         tell(
             f"{self.path} was copied, or moved to another disk: the study gets an id of its own. Trial indices under "
-            f"the old one ({found[1]}) are left to the folder that it was copied from, and to `idxopt sweep`"
+            f"the old one ({own}) are left to the folder that it was copied from, and to `idxopt sweep`"
         )
-        return self._drawn_id()
+        return self._kept_id(secrets.token_hex(4))
 
-    def _drawn_id(self) -> str:
-        own = secrets.token_hex(4)
-        replace_file(self.identity, f"{own} {self._inode()}\n".encode())
+    def _kept_id(self, own: str) -> str:
+        replace_file(self.identity, f"{own} {self._inode()} {self._place()}\n".encode())
         return own
 
     def _inode(self) -> str:
-        """What a renamed folder keeps and a copy does not."""
-        state = self.path.stat()
-        return f"{state.st_dev}:{state.st_ino}"
+        return str(self.path.stat().st_ino)
+
+    def _place(self) -> str:
+        return hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:16]
 
     @property
     def exists(self) -> bool:
