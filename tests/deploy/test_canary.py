@@ -15,6 +15,7 @@ from idxopt.builds import names
 from idxopt.builds.canary import put_canary, read_canary
 from idxopt.builds.lock import Lock
 from idxopt.builds.resolver import Resolver
+from idxopt.builds.state import StateWriter
 from idxopt.deploy import canary as canaries
 from idxopt.deploy.canary import stop_canary
 from idxopt.deploy.collect import find_garbage
@@ -55,6 +56,10 @@ def builds_by_session(found: Searcher) -> dict[str, tuple[str | None, str]]:
 
 def indices_of(engine: Engine, name: str, build: str) -> set[str]:
     return {view.index for view in observe(engine, name).builds[build].views.values()}
+
+
+def status_notes(engine: Engine, name: str) -> tuple[str, ...]:
+    return read_status(engine, name, cluster="test").notes
 
 
 def test_queries_are_split_and_no_alias_moves(engine: Engine, name: str, data: Path, tmp_path: Path) -> None:
@@ -239,12 +244,14 @@ def test_a_damaged_record_stops_writes_that_would_collide_and_no_others(
         found = engine.get_document(names.BUILDS_INDEX, f"canary:{name}")
         return found is not None and found.source == damaged and own <= set(observe(engine, name).indices)
 
-    stop = f"idxopt canary stop {name}"
+    stop, why = f"idxopt canary stop {name}", "name: Field required"
     same, other = plan_of(engine, program(name, views=2)), plan_of(engine, program(name, views=4))
     assert same.empty
-    assert any(note.startswith("!") and stop in note for note in same.notes)
+    assert any(note.startswith("!") and stop in note and why in note for note in same.notes)
     assert any("apply is refused" in note and stop in note for note in other.notes)
-    assert any(stop in note for note in read_status(engine, name, cluster="test").notes)
+    assert [note.startswith("the record") and why in note for note in status_notes(engine, name) if stop in note] == [
+        True
+    ]
     (check,) = (
         one
         for one in examine_live(engine, lambda program: Models(program.models, {}, cache=None, secret=str))
@@ -252,6 +259,7 @@ def test_a_damaged_record_stops_writes_that_would_collide_and_no_others(
     )
     assert check.verdict == "warning"
     assert stop in check.remedy
+    assert why in check.detail
     for views in (3, 4):  # the candidate's program too: nobody can know that it is
         with pytest.raises(GateRefused, match=stop):
             put_live(engine, program(name, views=views), data, tmp_path)
@@ -269,6 +277,26 @@ def test_a_damaged_record_stops_writes_that_would_collide_and_no_others(
 
     assert stop_canary(engine, name, settings=options(tmp_path).lock) is None
     assert put_live(engine, program(name, views=3), data, tmp_path).rows == {}
+
+
+def test_a_damaged_record_stays_also_while_nothing_is_live(
+    engine: Engine, name: str, data: Path, tmp_path: Path
+) -> None:
+    StateWriter(engine).ensure()
+    damaged = {"kind": "canary", "name": name, "build": "?"}
+    engine.put_document(names.BUILDS_INDEX, f"canary:{name}", damaged, create=True, refresh=True)
+    stop, why = f"idxopt canary stop {name}", "it lacks 'canary'"
+    assert any(
+        "apply is refused" in note and stop in note and why in note for note in plan_of(engine, program(name)).notes
+    )
+    assert any(stop in note and why in note for note in status_notes(engine, name))
+    with pytest.raises(GateRefused, match=stop):
+        put_live(engine, program(name), data, tmp_path)
+    found = engine.get_document(names.BUILDS_INDEX, f"canary:{name}")
+    assert found is not None
+    assert found.source == damaged
+    assert stop_canary(engine, name, settings=options(tmp_path).lock) is None
+    put_live(engine, program(name), data, tmp_path)
 
 
 @pytest.mark.timeout(900)

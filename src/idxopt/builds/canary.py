@@ -51,10 +51,17 @@ def read_canary(reader: Reader, name: str) -> tuple[Canary, Version] | None:
         return Canary.model_validate(found.source["canary"]), found.version
     except (KeyError, ValidationError) as error:
         raise BuildError(
-            "the record of the canary cannot be read",
+            f"the record of the canary cannot be read ({_reason(error)})",
             place=name,
             remedy=f"`idxopt canary stop {name}` removes it; the live build serves all queries",
         ) from error
+
+
+def _reason(error: KeyError | ValidationError) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error}"
+    first = error.errors(include_url=False, include_input=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 
 
 def running_canary(reader: Reader, name: str, live: str | None) -> Canary | None:

@@ -4,8 +4,9 @@ An apply of the candidate's program promotes it and ends the canary; a rollback 
 never be blocked. Any other apply that would move readers is refused until `idxopt canary stop`. Repairs that leave the
 live build where it is go on as always.
 
-A record that cannot be read splits no query, but any build may be its candidate: until `idxopt canary stop` removes
-it, nothing else goes live and nothing is collected; plans, repairs and rollbacks go on and leave it where it is.
+A record that cannot be read splits no query, but any build may be its candidate, also while nothing is live: until
+`idxopt canary stop` removes it (or `destroy` everything), nothing else goes live and nothing is collected; plans,
+repairs and rollbacks go on and leave it where it is.
 """
 
 from __future__ import annotations
@@ -24,23 +25,21 @@ def share_text(share: float) -> str:
     return f"{share * 100:.6g}%"
 
 
-def damage_text(name: str) -> str:
-    """What a record that cannot be read means, with the remedy."""
-    return (
-        "the record of the canary cannot be read, so the live build answers every query; "
-        f"`idxopt canary stop {name}` removes it"
-    )
+def damage_text(observed: Observed) -> str:
+    """Why the record cannot be read and what that means, with the remedy."""
+    means = "" if observed.live is None else ", so the live build answers every query"
+    return f"{observed.damaged_canary}{means}; `idxopt canary stop {observed.name}` removes it"
 
 
 def with_canary_note(plan: Plan, observed: Observed) -> Plan:
     """The plan, which says what it means for the canary that runs."""
-    note = _damaged_note(plan) if observed.damaged_canary else _running_note(plan, observed)
+    note = _damaged_note(plan, observed) if observed.damaged_canary else _running_note(plan, observed)
     return plan if note is None else plan.model_copy(update={"notes": (*plan.notes, note)})
 
 
-def _damaged_note(plan: Plan) -> str:
+def _damaged_note(plan: Plan, observed: Observed) -> str:
     refused = moves_readers(plan) and not plan.target
-    return f"! {damage_text(plan.name)}" + ("; apply is refused until then" if refused else "")
+    return f"! {damage_text(observed)}" + ("; apply is refused until then" if refused else "")
 
 
 def _running_note(plan: Plan, observed: Observed) -> str | None:
@@ -59,7 +58,7 @@ def _running_note(plan: Plan, observed: Observed) -> str | None:
 
 def moves_readers(plan: Plan) -> bool:
     """True when the live build would be another one afterwards."""
-    return any(isinstance(step, Switch) and step.build != plan.live for step in plan.steps)
+    return any(isinstance(step, Switch) and (not plan.live or step.build != plan.live) for step in plan.steps)
 
 
 def promotes(observed: Observed, plan: Plan) -> bool:
@@ -76,7 +75,7 @@ def refuse_beside(observed: Observed, plan: Plan) -> None:
         return
     if observed.damaged_canary:
         raise GateRefused(
-            "the record of the canary cannot be read: another build may be its candidate",
+            f"{observed.damaged_canary}: another build may be its candidate",
             place=plan.name,
             remedy=f"`idxopt canary stop {plan.name}` removes it, then apply; indices that are built already are"
             " used again",
@@ -92,7 +91,10 @@ def refuse_beside(observed: Observed, plan: Plan) -> None:
 
 
 def drop_stale(engine: Engine, observed: Observed) -> None:
-    """Removes the record of a canary whose incumbent is not live any more: a run was killed right after its switch."""
+    """Removes the record of a canary whose incumbent is not live any more: a run was killed right after its switch.
+
+    One that cannot be read stays.
+    """
     if observed.canary is None and not observed.damaged_canary and has_canary(engine, observed.name):
         delete_canary(engine, observed.name)
 

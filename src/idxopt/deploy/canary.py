@@ -62,7 +62,7 @@ def check_start(observed: Observed, plan: Plan) -> None:
         )
     if observed.damaged_canary:
         raise BuildError(
-            "the record of a canary is there that cannot be read",
+            observed.damaged_canary,
             place=plan.name,
             remedy=f"`idxopt canary stop {plan.name}` removes it, then start again; indices that are built already are"
             " used again",

@@ -79,9 +79,9 @@ def examine_live(reader: Reader, models_of: Callable[[Program], Models]) -> list
         except IdxoptError as error:
             checks.append(Check(name, "failed", error.message, error.remedy or ""))
             continue
+        checks += _canary(reader, name)
         if live is None:
             continue
-        checks += _canary(reader, name)
         with models_of(live.program) as models:
             for model in searching_models(live.program):
                 spec = live.program.models[model]

@@ -26,8 +26,8 @@ class Observed:
 
     `live` is the build that the marker alias names, None before the first apply. `concrete`: an index (not an alias)
     has the public name. `templates` are all of the cluster: any of them may match our indices. `frozen` reads the
-    corpus tables of recorded builds. `canary`: the one in force. `damaged_canary`: there is a record that cannot be
-    read, so that any build may be its candidate.
+    corpus tables of recorded builds. `canary`: the one in force. `damaged_canary`: why its record cannot be read,
+    so that any build may be its candidate, live or not; empty where it can be read or there is none.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Observed:
     history: tuple[Event, ...] = ()
     frozen: FrozenTables = field(default_factory=FrozenTables, compare=False, repr=False)
     canary: Canary | None = None
-    damaged_canary: bool = False
+    damaged_canary: str = ""
 
     @property
     def finished(self) -> frozenset[str]:
@@ -125,14 +125,12 @@ def observe(reader: Reader, name: str, *, trust: bool = True) -> Observed:
     )
 
 
-def _canary(reader: Reader, name: str, live: Manifest | None) -> tuple[Canary | None, bool]:
-    """The canary in force, and whether there is a record that cannot be read."""
-    if live is None:
-        return None, False
+def _canary(reader: Reader, name: str, live: Manifest | None) -> tuple[Canary | None, str]:
+    """The canary in force, and why the record that is there cannot be read."""
     try:
-        return running_canary(reader, name, live.build), False
-    except BuildError:
-        return None, True
+        return running_canary(reader, name, live.build if live is not None else None), ""
+    except BuildError as error:
+        return None, error.message
 
 
 def live_manifest(

@@ -64,16 +64,17 @@ def read_status(reader: Reader, name: str, *, cluster: str, source: Source | Non
     lock = held[0] if held else None
     live = observed.live
     if live is None:
-        return Status(name=name, live=None, lock=lock)
+        damaged = (damage_text(observed),) if observed.damaged_canary else ()
+        return Status(name=name, live=None, lock=lock, notes=damaged)
     notes: list[str] = []
     drift = None
     try:
         drift = drift_plan(observed, live, cluster)
-        notes += drift.notes
+        notes += (note.removeprefix("! ") for note in drift.notes)
     except BuildError as error:  # something foreign stands in the way of any plan: to be told, not to hide the rest
         notes.append(str(error))
         if observed.damaged_canary:
-            notes.append(f"! {damage_text(name)}")
+            notes.append(damage_text(observed))
     writes = NO_WRITES
     if live.views[live.primary].index in observed.indices:
         try:

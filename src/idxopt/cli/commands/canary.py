@@ -160,8 +160,8 @@ def stop(
 
     lock = parse_seconds(lock_timeout, "--lock-timeout")
     with session(settings) as work:
-        _known(work, name)
-        if not has_canary(work.engine, name):
+        if not has_canary(work.engine, name):  # one of a name without builds can be stopped, too
+            _known(work, name)
             raise no_canary(name)
         confirm(
             settings,
@@ -230,7 +230,7 @@ def status(
     with session(settings) as work:
         _known(work, name)
         live = Resolver(work.engine, name).live()
-        canary = running_canary(work.engine, name, live.manifest.build) if live is not None else None
+        canary = running_canary(work.engine, name, live.manifest.build if live is not None else None)
         if canary is None:
             if settings.json:
                 emit_json({"name": name, "canary": None})
