@@ -1,8 +1,11 @@
 """`idxopt canary`: a share of the queries to another build, from the start to the promotion."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
+from idxopt.builds.names import BUILDS_INDEX
+from idxopt.config import connect, load_config
 from idxopt.errors import ExitCode
 from tests.e2e.runner import Ran, program, run, sections, write_json
 
@@ -131,3 +134,16 @@ def test_wrong_usage(live: Path) -> None:
     assert nothing.code == ExitCode.ERROR
     assert "idxopt apply" in nothing.err
     assert json.loads(run("canary", "status", "handbook", "--json").out) == {"name": "handbook", "canary": None}
+
+
+def test_a_damaged_record_of_a_name_without_builds_can_be_stopped(live: Path) -> None:
+    with closing(connect(*load_config().profile(None))) as engine:
+        damaged = {"kind": "canary", "name": "other", "build": "?"}
+        engine.put_document(BUILDS_INDEX, "canary:other", damaged, create=True, refresh=True)
+    write_json(live / "other.json", sections("other"))
+    assert "it lacks 'canary'" in run("status", "other").out
+    planned = run("plan", "other.json", "--source", "docs.jsonl")
+    assert "it lacks 'canary'" in planned.out, planned.err
+    assert run("apply", "other.json", "--source", "docs.jsonl", "--yes").code == ExitCode.REFUSED
+    assert run("canary", "stop", "other", "--yes").code == ExitCode.OK
+    assert run("apply", "other.json", "--source", "docs.jsonl", "--yes").code == ExitCode.OK
