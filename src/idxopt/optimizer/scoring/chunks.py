@@ -90,6 +90,13 @@ _Kept = tuple[int, bytes, bytes]
 """Of one text: tokens, query terms (int32), and how often each (int32); a term may come in parts."""
 
 
+def _by_text(sizes: Ints, lengths: Ints, terms: Counts) -> _Counted:
+    """The lengths and terms of chunks, by the texts that have them, one after the other."""
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    total = np.bincount(rows, weights=lengths, minlength=len(sizes)).astype(np.int64)
+    return _Counted(total, Counts(rows[terms.rows], terms.columns, terms.counts))
+
+
 def _apart(found: _Counted) -> Iterator[_Kept]:
     """By text; the rows of the terms ascend."""
     terms, counts = (values.astype(np.int32).tobytes() for values in (found.terms.columns, found.terms.counts))
@@ -141,12 +148,15 @@ class Chunks:
         self._lengths, self._sizes = array("q"), array("q")
         self._terms, self._counts = array("q"), array("q")
 
+    def _forget_too_many(self) -> None:
+        if self._numbers.characters > _NUMBERED_CHARACTERS:
+            self._forget()
+
     def numbers(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """The numbers of the chunks of texts, one after the other, and how many each text has; good until the next
         call of a method that takes texts.
         """
-        if self._numbers.characters > _NUMBERED_CHARACTERS:
-            self._forget()
+        self._forget_too_many()
         numbers, sizes = array("q"), array("q")
         for text in texts:
             before = len(numbers)
@@ -154,16 +164,15 @@ class Chunks:
             sizes.append(len(numbers) - before)
         return integers(numbers), integers(sizes)
 
-    def keep(self, texts: Sequence[str], chunks: Ints, sizes: Ints) -> None:
-        """Keeps what texts hold whose chunks are numbered: the numbers one after the other, and how many of each."""
-        found = zip(texts, _apart(self._counts_of(chunks, sizes)), strict=True)
+    def keep(self, texts: Sequence[str], sizes: Ints, lengths: Ints, terms: Counts) -> None:
+        """Keeps what texts hold: how many chunks each has, and lengths and terms of all, one after the other."""
+        found = zip(texts, _apart(_by_text(sizes, lengths, terms)), strict=True)
         new = {text: one for text, one in found if len(text) >= _LONG}
         self._keep(new)
 
     def count_parts(self, parts: Sequence[str]) -> tuple[Ints, Counts]:
         """Lengths in tokens of parts of chunks, and their query terms."""
-        if self._numbers.characters > _NUMBERED_CHARACTERS:
-            self._forget()
+        self._forget_too_many()
         numbers = integers(array("q", map(self._numbers.__getitem__, parts)))
         return self.lengths(numbers), self.terms(numbers)
 
@@ -185,13 +194,8 @@ class Chunks:
         return Counts(np.repeat(having, times), terms[places], counts[places])
 
     def _counted(self, texts: Sequence[str]) -> _Counted:
-        return self._counts_of(*self.numbers(texts))
-
-    def _counts_of(self, chunks: Ints, sizes: Ints) -> _Counted:
-        rows = np.repeat(np.arange(len(sizes)), sizes)
-        lengths = np.bincount(rows, weights=self.lengths(chunks), minlength=len(sizes)).astype(np.int64)
-        found = self.terms(chunks)
-        return _Counted(lengths, Counts(rows[found.rows], found.columns, found.counts))
+        chunks, sizes = self.numbers(texts)
+        return _by_text(sizes, self.lengths(chunks), self.terms(chunks))
 
     def _remembered(self, texts: Sequence[str]) -> list[_Kept]:
         new = [text for text in dict.fromkeys(texts) if text not in self._kept]

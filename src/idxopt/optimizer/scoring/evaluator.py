@@ -223,8 +223,10 @@ class IncrementalEvaluator:
 
     def _is_known(self, part: _Part) -> bool:
         """Whether the part was asked for before; from now on it was."""
-        known = part.identity in self._known
-        return self._known[part.identity] if known else not self._known.put(part.identity, True)
+        if part.identity in self._known:
+            return self._known[part.identity]
+        self._known.put(part.identity, True)
+        return False
 
     def _scores_of(self, part: _Part, places: Ints, *, keep: bool) -> Matrix:
         """The scores of some queries (lines) in all texts of a field."""

@@ -40,11 +40,12 @@ class Placed:
     def of(cls, texts: Sequence[str], chunks: Chunks) -> Placed:
         """Not for the analyzer `keyword`, whose tokens hold white space."""
         numbers, each = chunks.numbers(texts)
-        chunks.keep(texts, numbers, each)
+        lengths, terms = chunks.lengths(numbers), chunks.terms(numbers)
+        chunks.keep(texts, each, lengths, terms)
         starts, ends = _edges("\n".join(texts))
         sizes = np.array([len(text) for text in texts], dtype=np.int64) + 1
-        tokens = np.concatenate(([0], np.cumsum(chunks.lengths(numbers))))
-        return cls(texts, np.cumsum(sizes) - sizes, starts, ends, tokens, chunks.terms(numbers))
+        tokens = np.concatenate(([0], np.cumsum(lengths)))
+        return cls(texts, np.cumsum(sizes) - sizes, starts, ends, tokens, terms)
 
     def count(self, spans: Spans, chunks: Chunks) -> tuple[Ints, Counts]:
         """As `Chunks.count`, of stretches of these texts."""

@@ -89,8 +89,9 @@ class SearchedFields:
 
     def _begun(self, of: Derivation, values: Sequence[tuple[str, ...]], analyzer: str) -> Field | None:
         """A field that holds the beginnings of texts that are placed."""
-        name = self._texts.beginning(of)
-        key = ("", "") if name is None else (self._texts.before(of, name).key, analyzer)
+        if of.beginning is None:
+            return None
+        key = (self._texts.before(of, of.beginning).key, analyzer)
         if key not in self._placed:
             return None
         placed = self._placed[key]
@@ -103,11 +104,10 @@ class SearchedFields:
 
     def _joined(self, of: Derivation, analyzer: str, place: str) -> Field | None:
         """A field that the last step joins from others: their sum, as no token reaches over a line feed."""
-        names = self._texts.joined(of)
-        if names is None:
+        if of.joined is None:
             return None
         try:
-            parts = [self._field(self._texts.before(of, name), analyzer, place, keep=True) for name in names]
+            parts = [self._field(self._texts.before(of, name), analyzer, place, keep=True) for name in of.joined]
         except BuildError:  # an object cannot be searched, but joined it is nothing
             return None
         if any(part.times is not None or part.lists for part in parts):

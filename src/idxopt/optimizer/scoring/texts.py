@@ -89,13 +89,36 @@ def changes_rows(step: Step) -> bool:
 @dataclass(frozen=True, slots=True)
 class Derivation:
     """How the values of a field come about: the steps that decide them, over a program's source. Equal keys, equal
-    values. `name` None: which rows there are.
+    values. `name` None: which rows there are. `rows`: the key of what the steps make.
     """
 
     program: Program
     steps: tuple[Step, ...]
     name: str | None
-    key: str
+    rows: str
+
+    @property
+    def key(self) -> str:
+        return self.rows if self.name is None else f"{self.rows}/{self.name}"
+
+    @property
+    def last(self) -> Step | None:
+        """The last step."""
+        return self.steps[-1] if self.steps else None
+
+    @property
+    def joined(self) -> Sequence[str] | None:
+        """The fields that the last step joins into one that was not there before; None where it does something else."""
+        step = self.last
+        if not isinstance(step, Reorganize) or step.to != "join" or self.name in self.program.source.fields:
+            return None
+        written = any(self.name in step_effect(one).writes for one in self.steps[:-1])
+        return None if written else reorganized_fields(step)
+
+    @property
+    def beginning(self) -> str | None:
+        """The field of which the last step writes the beginning; None where it does something else."""
+        return self.last.field if isinstance(self.last, Lead) else None
 
 
 class Texts:
@@ -114,20 +137,11 @@ class Texts:
         return self._derivation(program, relevant_steps(program.views[view].steps, name), name)
 
     def _derivation(self, program: Program, steps: tuple[Step, ...], name: str | None) -> Derivation:
-        key = self._key(program, steps)
-        return Derivation(program, steps, name, key if name is None else f"{key}/{name}")
+        return Derivation(program, steps, name, self._key(program, steps))
 
     def before(self, derivation: Derivation, name: str) -> Derivation:
         """Of field `name` before the last step."""
         return self._derivation(derivation.program, relevant_steps(derivation.steps[:-1], name), name)
-
-    def joined(self, of: Derivation) -> Sequence[str] | None:
-        """The fields that the last step joins into one that was not there before; None where it does something else."""
-        step = of.steps[-1] if of.steps else None
-        if not isinstance(step, Reorganize) or step.to != "join" or of.name in of.program.source.fields:
-            return None
-        written = any(of.name in step_effect(one).writes for one in of.steps[:-1])
-        return None if written else reorganized_fields(step)
 
     def row_set(self, program: Program, view: str) -> RowSet:
         """Which rows a view has. Raises BuildError for a document that a step cannot take, ProgramError for a flood."""
@@ -142,20 +156,19 @@ class Texts:
         """The values of a field as an engine indexes them, row by row. Raises as `row_set`."""
         assert of.name is not None
         name = of.name
-        step = of.steps[-1] if of.steps else None
-        if step is not None and self._key(of.program, of.steps) not in self._kept:
-            transform = compile_step(step, self._context(of.program))
+        if of.last is not None and of.rows not in self._kept:
+            transform = compile_step(of.last, self._context(of.program))
             if isinstance(transform, Adding) and transform.into == name:
-                return self._added(of, step, transform)
-        return self._texts_of(self._rows(of.program, of.steps), lambda row: row.fields.get(name))
+                return self._added(of, of.last, transform)
+        return self._column(self._rows(of.program, of.steps), lambda row: row.fields.get(name))
 
     def _added(self, of: Derivation, step: Step, transform: Adding) -> list[tuple[str, ...]]:
         """The values of a field that the last step derives from others: no rows are made for it."""
         rows = self._rows(of.program, of.steps[:-1])
         with remembering(self._memory):
-            return self._texts_of(rows, transform.value, self.growth(step))
+            return self._column(rows, transform.value, self.growth(step))
 
-    def _texts_of(self, rows: Rows, value: Callable[[Row], Any], growth: Growth | None = None) -> list[tuple[str, ...]]:
+    def _column(self, rows: Rows, value: Callable[[Row], Any], growth: Growth | None = None) -> list[tuple[str, ...]]:
         found: list[tuple[str, ...]] = []
         for each, document in zip(rows, self._corpus.documents, strict=True):
             try:
@@ -177,11 +190,10 @@ class Texts:
         """How the last step cuts rows; None where it is none that does, or its rows have to be made. Raises as
         `row_set`.
         """
-        step = of.steps[-1] if of.steps else None
+        step = of.last
         if not isinstance(step, Slice) or step.unit == "headings":
             return None
-        key = self._key(of.program, of.steps)
-        return self._cuts[key] if key in self._cuts else self._cuts.put(key, self._cut(of, step))
+        return self._cuts[of.rows] if of.rows in self._cuts else self._cuts.put(of.rows, self._cut(of, step))
 
     def _cut(self, of: Derivation, step: Slice) -> Cut | None:
         rows = self._rows(of.program, of.steps[:-1])
@@ -198,11 +210,6 @@ class Texts:
         with remembering(self._memory):  # tables find out what steps will ask for
             tables = self._corpus.tables(program)
         return Context(program.source.markup, tables, self._models, program.models)
-
-    def beginning(self, of: Derivation) -> str | None:
-        """The field of which the last step writes the beginning; None where it does something else."""
-        step = of.steps[-1] if of.steps else None
-        return step.field if isinstance(step, Lead) else None
 
     def growth(self, step: Step) -> Growth:
         """What the step may make of the corpus."""

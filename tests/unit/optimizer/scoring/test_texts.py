@@ -268,7 +268,7 @@ def test_fields_that_are_put_together_are_those_that_are_made(monkeypatch, steps
     one = evaluator()
     quick = one.rankings(found, ids, 100), one.scores(found)
     monkeypatch.setattr(texts.Texts, "cut", lambda self, of: None)
-    monkeypatch.setattr(texts.Texts, "joined", lambda self, of: None)
+    monkeypatch.setattr(texts.Derivation, "joined", None)
     one = evaluator()
     assert quick[0] == one.rankings(found, ids, 100)
     assert quick[1].size == one.scores(found).size
